@@ -34,7 +34,7 @@ test-slow: $(DEV) ## run the slow tests, which make test leaves out
 	@PLIMSOLL_TESTS=all $(RUN) -m pytest -m "slow and not soak"
 
 test-frameworks: $(FRAMEWORKS) ## run the tests of the adapters with the real frameworks; needs a package index the first time
-	@PLIMSOLL_TESTS=all .env-frameworks/bin/python -m pytest -m "framework and not soak" -o filterwarnings=default tests/frameworks tests/ways_in
+	@PLIMSOLL_TESTS=all .env-frameworks/bin/python -m pytest -n auto --dist worksteal -m "framework and not soak" -o filterwarnings=default tests/frameworks tests/ways_in
 
 check: $(DEV) ## type check, lint, formatting
 	@$(RUN) -m mypy

@@ -24,14 +24,14 @@ from langgraph.checkpoint.memory import InMemorySaver
 from plimsoll.adapters.langchain import PlimsollMiddleware
 from plimsoll.adapters.langchain_messages import LangChainDialect
 
-WINDOW = 8_000
-TURNS = 60
+WINDOW = 4_000
+TURNS = 150
 
 
 @tool
 def look(number: int) -> str:
     """Look at a lamp."""
-    return "\n".join(f"{number}: lamp {line} at {line * number % 97} volts" for line in range(40))
+    return "\n".join(f"{number}: lamp {line} at {line * number % 97} volts" for line in range(20))
 
 
 def wires(messages: Any) -> list[dict[str, Any]]:

@@ -19,14 +19,14 @@ from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessa
 
 from plimsoll.adapters.openai_agents import PlimsollFilter, PlimsollSession
 
-WINDOW = 8_000
-TURNS = 50
+WINDOW = 4_000
+TURNS = 150
 
 
 @function_tool
 def look(number: int) -> str:
     """Look at a lamp."""
-    return "\n".join(f"{number}: lamp {line} at {line * number % 97} volts" for line in range(40))
+    return "\n".join(f"{number}: lamp {line} at {line * number % 97} volts" for line in range(20))
 
 
 class Scripted(Model):

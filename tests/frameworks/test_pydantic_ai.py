@@ -29,8 +29,8 @@ from pydantic_ai.usage import UsageLimits
 from plimsoll.adapters.pydantic_ai import PlimsollCapability
 from plimsoll.adapters.pydantic_ai_messages import PydanticDialect, joined
 
-WINDOW = 8_000
-TURNS = 50
+WINDOW = 4_000
+TURNS = 150
 
 
 def wires(messages: Any) -> list[Any]:
@@ -66,7 +66,7 @@ def agent(script: Script, *capabilities: Any) -> Any:
     @made.tool_plain
     def look(number: int) -> str:
         """Look at a lamp."""
-        return "\n".join(f"{number}: lamp {line} at {line * number % 97} volts" for line in range(40))
+        return "\n".join(f"{number}: lamp {line} at {line * number % 97} volts" for line in range(20))
 
     return made
 

@@ -27,6 +27,7 @@ def need(*modules: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # without its cache it reads the frameworks' own types first
 def test_mypy() -> None:
     """The adapters and programs that use them pass in strict mode; the one mistake is found."""
     need("mypy")
