@@ -100,6 +100,17 @@ def test_a_history_is_shown_commit_by_commit() -> None:
     assert shrunk.text.count(": Subject ") >= 8
 
 
+@pytest.mark.parametrize("header", ["Author: Ada <", "commit 00ff", "Date:   Mon"])
+def test_an_error_in_the_header_of_a_commit_is_shown(header: str) -> None:
+    """What follows a damaged header stays."""
+    commits = [
+        f"commit {n:040x}\nAuthor: Ada <a@example.org>\nDate:   Mon Jun 1\n\n    Subject {n}\n" for n in range(100)
+    ]
+    commits.insert(50, f"commit {'a' * 40}\n{header} ERROR: disk failure lostit\n\n    Subject\n")
+
+    assert "lostit" in shrink("\n".join(commits), 300).text
+
+
 def test_paths_are_shown_by_folder() -> None:
     """Each folder with the number of paths below it and the names in it, the upper folders first."""
     paths = [f"src/pkg{n % 9}/sub{n % 4}/module_{n}.py" for n in range(600)] + ["README.md", "src/setup.py"]

@@ -14,6 +14,7 @@ _HEADER = regex(r"(Author|AuthorDate|Date|Commit|CommitDate|Merge): {1,8}(.{0,20
 _PATH = regex(
     r"(?:[0-7]{6} (?:blob|tree|commit) [0-9a-f]{40,64}(?: {1,12}[0-9-]{1,15})?\t)?(\.{0,2}/?[\w.@+-][^\t:]{0,400})\Z"
 )
+_MAIL = regex(r" <[^<>]{0,200}>\s{0,8}\Z")
 _HASH_CHARS = 10
 _PATHS_SHARE = 0.9
 _FOLDER_PATHS_MIN = 3
@@ -35,7 +36,7 @@ def fold_commits(lines: Sequence[str]) -> list[str]:
             folded += [" ".join(head)] if head else []
             head = [commit[1][:_HASH_CHARS]]
         elif header:
-            head += [header[2].partition(" <")[0]] if header[1] in {"Author", "Date"} else []
+            head += [_MAIL.sub("", header[2])] if header[1] in {"Author", "Date"} else []
         elif head and line.strip():
             folded.append(f"{' '.join(head)}: {line.strip()}")
             head = []
