@@ -49,7 +49,7 @@ def in_listing(text: str, position: int) -> Iterator[Fact]:
             path = found[0].rstrip(":-")
             seen.setdefault(path, None)
     for path in list(seen)[:_SEEN_MAX]:
-        yield _fact(path, "seen", position, _WEIGHTS["seen"] * _spread(seen))
+        yield _fact(path, "seen", position, round(_WEIGHTS["seen"] * _spread(seen), 2))
 
 
 def in_report(text: str, position: int) -> Iterator[Fact]:
@@ -57,7 +57,7 @@ def in_report(text: str, position: int) -> Iterator[Fact]:
     read = text[:_REPORT_CHARS_MAX].replace("\\n", "\n")  # in JSON, the `n` of a line break is no part of a path
     found = list(dict.fromkeys(path for path in _PATH.findall(read) if not path.startswith("//")))[:_SEEN_MAX]
     for path in found:
-        yield _fact(path, "seen", position, _WEIGHTS["reported"] * _spread(found))
+        yield _fact(path, "seen", position, round(_WEIGHTS["reported"] * _spread(found), 2))
 
 
 def _spread(paths: Collection[str]) -> float:

@@ -53,13 +53,13 @@ def from_result(call: Call, content: str, position: int) -> Iterator[Fact]:
         yield _fact(name, file or _file_at(text, found[name]), position, _share(defined))
     if file and len(content) <= _EXCERPT_CHARS_MAX:
         used = [name for name in dict.fromkeys(_names(text)) if name not in found]
-        for name in used[:_EACH_MAX]:
+        for name in used[:_MEANT_MAX]:
             yield _fact(name, file, position, _share(used))
 
 
 def _share(names: Sequence[str]) -> float:
     """Return the weight of each of the names of one result: the more there are, the less each of them is meant."""
-    return 0.5 * sqrt(min(1.0, _MEANT_MAX / max(1, len(names))))
+    return round(0.5 * sqrt(min(1.0, _MEANT_MAX / max(1, len(names)))), 2)  # a log holds each weight
 
 
 def _definitions(text: str) -> Iterator[re.Match[str]]:
@@ -98,7 +98,7 @@ def from_text(text: str, position: int) -> Iterator[Fact]:
 def from_report(text: str, position: int) -> Iterator[Fact]:
     """Yield the names in a sub-agent's report, most frequent first."""
     for name, count in Counter(_names(text)).most_common(_EACH_MAX):
-        yield _fact(name, "", position, _ASKED + min(count, 4) * 0.1)
+        yield _fact(name, "", position, round(_ASKED + min(count, 4) * 0.1, 1))
 
 
 def _names(text: str) -> list[str]:
