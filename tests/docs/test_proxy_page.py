@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import urllib.request
 from pathlib import Path
 
@@ -38,19 +39,34 @@ def test_the_first_lines_work(tmp_path: Path) -> None:
         command = [sys.executable, "-m", *words, "--port", "0", "--json"]
         environment = {**os.environ, "PLIMSOLL_HOME": str(tmp_path)}
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
-            assert process.stdout is not None
-            url = json.loads(_object(process.stdout))["listening"]
-            line = block("py")[0].replace("http://127.0.0.1:8790", url).replace("OpenAI(", 'OpenAI(api_key="none", ')
-            client = eval(line.partition("= ")[2], {"OpenAI": openai.OpenAI})
-            with client:
-                messages = [{"role": "user", "content": "Why?"}]
-                reply = client.chat.completions.create(model="gpt-4o", messages=messages)
-            assert reply.choices
-            with urllib.request.urlopen(f"{url}/plimsoll/status") as page:
-                assert json.load(page)["conversations"] == 1
-            process.terminate()
-            assert process.wait(20) == 0
+            try:
+                assert process.stdout is not None
+                url = json.loads(_object(process.stdout))["listening"]
+                line = (
+                    block("py")[0].replace("http://127.0.0.1:8790", url).replace("OpenAI(", 'OpenAI(api_key="none", ')
+                )
+                client = eval(line.partition("= ")[2], {"OpenAI": openai.OpenAI})
+                with client:
+                    messages = [{"role": "user", "content": "Why?"}]
+                    reply = client.chat.completions.create(model="gpt-4o", messages=messages)
+                assert reply.choices
+                deadline = time.monotonic() + 60
+                while _conversations(url) != 1 and time.monotonic() < deadline:  # recorded after the reply has gone out
+                    time.sleep(0.05)
+                found = _conversations(url)
+                process.terminate()
+                assert process.wait(60) == 0
+            finally:
+                process.kill()
+        assert found == 1
     assert len(list((tmp_path / "sessions").glob("c-*"))) == 1
+
+
+def _conversations(url: str) -> int:
+    """The number of conversations that the proxy's status names."""
+    with urllib.request.urlopen(f"{url}/plimsoll/status") as page:
+        found: int = json.load(page)["conversations"]
+    return found
 
 
 def _object(stream: object) -> str:
