@@ -52,7 +52,8 @@ def from_result(call: Call, content: str, position: int) -> Iterator[Fact]:
     for name in defined:
         yield _fact(name, file or _file_at(text, found[name]), position, _share(defined))
     if file and len(content) <= _EXCERPT_CHARS_MAX:
-        used = [name for name in dict.fromkeys(_names(text)) if name not in found]
+        words = dict.fromkeys(_WORD.findall(text))
+        used = [name for name in words if name not in found and _CODE_NAME.search(name)]
         for name in used[:_MEANT_MAX]:
             yield _fact(name, file, position, _share(used))
 
