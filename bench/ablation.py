@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import collections
-import importlib.util
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,21 +20,12 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
 import plimsoll  # noqa: E402
+from evals import scorer  # noqa: E402
 from plimsoll.compaction import reading  # noqa: E402
 from plimsoll.summary.ledger.draft import LedgerDraft  # noqa: E402
 from plimsoll.summary.ledger.fact import KINDS  # noqa: E402
 
-EVALS = ROOT.parent / "shared/evals"
 ADD = LedgerDraft.add
-
-
-def scorer() -> Any:
-    spec = importlib.util.spec_from_file_location("evals_score", EVALS / "score.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def chosen(module: Any, families: set[str], limit: int) -> list[Any]:

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from score_recall import EVALS, scorer
+from evals import EVALS, scorer
 from score_summaries import decode
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "src"))

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import collections
-import importlib.util
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,25 +23,15 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
 import plimsoll  # noqa: E402
+from evals import scorer  # noqa: E402
 from plimsoll.formats.registry import decode_all  # noqa: E402
 from plimsoll.recall.index import Index  # noqa: E402
 from plimsoll.recall.search import Hit, search  # noqa: E402
 from plimsoll.recall.tools import Toolbox  # noqa: E402
 
-EVALS = ROOT.parent / "shared/evals"
-
 Counts = collections.Counter[str]
 Totals = dict[tuple[str, str, str], Counts]
 Wires = Sequence[Mapping[str, Any]]
-
-
-def scorer() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("evals_score", EVALS / "score.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 class Estimate:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import collections
-import importlib.util
 import json
 import re
 import sys
@@ -20,20 +19,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
+from evals import scorer  # noqa: E402
 from plimsoll.message import Message, Part, Text, ToolCall, ToolResult  # noqa: E402
 from plimsoll.summary.ledger import Ledger, extend  # noqa: E402
 from plimsoll.summary.rules import render  # noqa: E402
-
-EVALS = ROOT.parent / "shared/evals"
-
-
-def scorer():
-    spec = importlib.util.spec_from_file_location("evals_score", EVALS / "score.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 class Estimate:

@@ -29,7 +29,7 @@ _STOP_WORDS = frozenset(
 )
 
 
-class Match(NamedTuple):
+class WantedText(NamedTuple):
     """The place of a text with words of a query; `is_named` if one of them is a name, a number or an identifier."""
 
     at: int
@@ -52,7 +52,7 @@ def words_of(query: str) -> dict[str, bool]:
 _RUN_OF_LETTERS = regex(f"[{_WITHOUT_SPACES}]")
 
 
-def best_matches(texts: Sequence[str], query: str | None) -> list[Match]:
+def best_matches(texts: Sequence[str], query: str | None) -> list[WantedText]:
     """The texts that match a query best, the best first; those with a word that few texts have."""
     scores: dict[int, float] = {}
     named: set[int] = set()
@@ -63,7 +63,7 @@ def best_matches(texts: Sequence[str], query: str | None) -> list[Match]:
             for index in found:
                 scores[index] = scores.get(index, 0.0) + log2(1 + len(texts) / len(found))
     best = sorted(scores, key=lambda index: (index not in named, -scores[index], index))[:_MATCHES_MAX]
-    return [Match(index, index in named) for index in best]
+    return [WantedText(index, index in named) for index in best]
 
 
 def around_words(line: str, query: str) -> str:
