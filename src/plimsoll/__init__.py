@@ -105,8 +105,8 @@ if TYPE_CHECKING:
     from plimsoll.transcripts.values import Finding as Finding
     from plimsoll.transcripts.values import Transcript as Transcript
     from plimsoll.truncation.text import Cut as Cut
-    from plimsoll.wrapper.wrap import session_of as session_of
-    from plimsoll.wrapper.wrap import wrap as wrap
+    from plimsoll.wrapper.clients import session_of as session_of
+    from plimsoll.wrapper.clients import wrap as wrap
 
 _HOMES = {
     "Action": "compaction.plan",
@@ -194,7 +194,7 @@ _HOMES = {
     "recall_sessions": "session.recalling",
     "repair": "session.catalog",
     "restore": "session.catalog",
-    "session_of": "wrapper.wrap",
+    "session_of": "wrapper.clients",
     "sessions": "session.catalog",
     "shrink": "api.shrink",
     "token_counter": "api.inspect",
@@ -202,7 +202,7 @@ _HOMES = {
     "verify": "session.catalog",
     "window": "api.window",
     "with_files": "api.files",
-    "wrap": "wrapper.wrap",
+    "wrap": "wrapper.clients",
     "write_sheets": "evaluation.blind",
 }
 

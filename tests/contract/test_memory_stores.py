@@ -12,7 +12,7 @@ import pytest
 from plimsoll.errors import StoreUnusable
 from plimsoll.memory.in_memory import InMemoryMemoryStore
 from plimsoll.memory.opening import memory_store
-from plimsoll.memory.wire import memory_of, memory_text
+from plimsoll.memory.sqlite import memory_of, memory_text
 from plimsoll.protocols import Memory, MemoryOrigin, MemoryStore
 from plimsoll.store.open import open_store
 

@@ -9,8 +9,7 @@ from plimsoll.compaction.keep import FIRST_REQUEST
 from plimsoll.compaction.losses import SLACK_SHARE, made_to_fit, messages_in
 from plimsoll.compaction.notes import is_filler
 from plimsoll.compaction.plan import Stage
-from plimsoll.compaction.reading import original_messages, part_words, read
-from plimsoll.compaction.said import conversation_of, staying_messages, words_of
+from plimsoll.compaction.reading import conversation_of, original_messages, part_words, read, staying_messages, words_of
 from plimsoll.compaction.split import Split, split
 from plimsoll.compaction.summary_message import (
     PROSE_TOKENS_MIN,

@@ -23,9 +23,8 @@ from plimsoll.message import Message, Wire
 from plimsoll.policy.budget import Level
 from plimsoll.protocols import Record, SessionLog
 from plimsoll.records.compactions import last_readable_compaction
-from plimsoll.records.edited import items_left, may_replace, tied
 from plimsoll.records.facts import Facts
-from plimsoll.records.history import Branch, History
+from plimsoll.records.history import Branch, History, items_left, may_replace, tied
 from plimsoll.records.packing import unpacked
 from plimsoll.records.values import entries_of, is_plain, positions_in
 from plimsoll.tokens.calibrate import is_plausible

@@ -1,4 +1,4 @@
-"""Continuing from a view that another tool made, recorded as a compaction with that tool's trigger."""
+"""Continuing from a view that another tool made, see session/transfer/import_file.py, recorded as a compaction with its trigger."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from plimsoll.compaction.join import kept_apart, split_joined
 from plimsoll.compaction.normalize import HistoryNormalizer
 from plimsoll.compaction.notes import restore_results
 from plimsoll.compaction.plan import changes_between
+from plimsoll.compaction.readers import Reader
 from plimsoll.compaction.summary_message import is_summary_or_notice
 from plimsoll.compaction.task import Task
-from plimsoll.compaction.view_message import ViewMessage
-from plimsoll.message import Message
+from plimsoll.compaction.view_message import Origin, ViewMessage
+from plimsoll.dataclass import dataclass
+from plimsoll.message import Message, Wire
 from plimsoll.policy.budget import Level
-from plimsoll.records.adoption import Adopted, Adoption
 from plimsoll.records.compactions import IMPORT
 from plimsoll.records.ledgers import extend_by_position
 from plimsoll.records.values import Compaction, is_plain
@@ -24,6 +25,45 @@ from plimsoll.session.compact import task_for
 from plimsoll.session.recorder import SessionRecorder
 from plimsoll.summary.ledger import Ledger
 from plimsoll.summary.reread import recollected
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adopted:
+    """A message, or part of one, in a view that another tool left: its wire form and its position in the session.
+
+    `joined` is True if it is sent in one message with the one before it.
+    """
+
+    wire: Wire
+    message: Message | None = None
+    """The decoded message, if it was decoded already."""
+    position: int | None = None
+    origin: Origin = "history"
+    joined: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adoption:
+    """A context change made by another tool: the resulting view and what its file records. Sizes in tokens as that tool counted.
+
+    Attributes:
+        trigger: "import" for the view that the session continues.
+        by: The tool's name.
+        reader: How the tool rewrites a view when it loads one; None if it does not.
+        left: Positions of messages that the tool's compactions removed. Their facts go into the ledger, so that the next summary
+            covers them.
+
+    """
+
+    view: Sequence[Adopted]
+    summary: str | None = None
+    trigger: str = "import"
+    at_ms: int | None = None
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+    by: str = "another tool"
+    reader: Reader | None = None
+    left: Sequence[int] = ()
 
 
 def adopt(recorder: SessionRecorder, adoption: Adoption, before: Sequence[ViewMessage] = ()) -> Compaction:

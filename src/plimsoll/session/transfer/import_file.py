@@ -15,9 +15,8 @@ from plimsoll.formats.registry import format_named
 from plimsoll.limits import FOREIGN_COMPACTIONS_MAX
 from plimsoll.policy.policy import policy_of
 from plimsoll.protocols import Store
-from plimsoll.records.adoption import Adoption
 from plimsoll.regex import regex
-from plimsoll.session.adopt import adopt
+from plimsoll.session.adopt import Adoption, adopt
 from plimsoll.session.catalog import is_taken, store_for
 from plimsoll.session.open import open as open_session
 from plimsoll.session.open import recorder_of

@@ -12,8 +12,8 @@ from plimsoll.compaction.view_message import Origin
 from plimsoll.dataclass import dataclass
 from plimsoll.limits import TIME_MS_MAX
 from plimsoll.message import Wire
-from plimsoll.records.adoption import Adopted, Adoption
 from plimsoll.records.usage import Usage
+from plimsoll.session.adopt import Adopted, Adoption
 from plimsoll.tokens.calibrate import Calibrator
 from plimsoll.tokens.registry import look_up
 from plimsoll.transcripts.values import MADE, SUMMARY, ToolCompaction, ToolName, Transcript, Viewed

@@ -12,9 +12,8 @@ from plimsoll.brief import pluralize
 from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.compaction.writing import written
 from plimsoll.errors import SettingError, SourceChanged
-from plimsoll.records.adoption import Adoption
 from plimsoll.records.usage import Usage
-from plimsoll.session.adopt import adopt, as_entries
+from plimsoll.session.adopt import Adoption, adopt, as_entries
 from plimsoll.session.recorder import SessionRecorder
 from plimsoll.session.transfer.recorded_usage import recorded, removed_positions, times_ms, view_of
 from plimsoll.session.transfer.source import SourceFile, own_compaction
