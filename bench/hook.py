@@ -79,7 +79,7 @@ def main() -> None:
     compileall.compile_dir(ROOT / "src", quiet=1)  # as an installed program is
     counter = plimsoll.token_counter()
     messages = conversation(options.tokens, lambda message: counter.count(json.dumps(message)))
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:  # the last process is still at work
         file, home = Path(place, "session.jsonl"), Path(place, "home")
         file.write_text("".join(lines_of(messages)))
         before = {"hook_event_name": "PreCompact", "transcript_path": str(file), "trigger": "auto"}

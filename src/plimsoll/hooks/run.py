@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from plimsoll.dataclass import dataclass
@@ -85,23 +83,13 @@ def _begin_taking_in(path: str, settings: HookSettings, *, awaits: bool = False)
 
     `awaits`: that process waits for a compaction that the tool writes when its hooks have ended.
     """
-    is_small = Path(path).stat().st_size <= _SMALL_BYTES
-    import subprocess  # noqa: PLC0415 - only this needs it
+    from plimsoll.hooks.background import begin  # noqa: PLC0415 - only events with work need it
 
+    is_small = Path(path).stat().st_size <= _SMALL_BYTES
     words = [sys.executable, "-P", "-m", "plimsoll", "hook", "--take-in", path]  # -P: no module of the current folder
     words += ["--wait"] if awaits else []
     words += [] if settings.store is None else ["--store", settings.store]
-    done = subprocess.Popen(  # noqa: S603 - this program itself
-        words,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    try:
-        done.wait(_WAIT_SMALL_S if is_small and not awaits else 0.0)
-    except subprocess.TimeoutExpired:
-        done.returncode = 0  # it goes on by itself, and nobody waits for it
+    begin(words, wait_s=_WAIT_SMALL_S if is_small and not awaits else 0.0)
 
 
 def _notes(event: HookEvent, settings: HookSettings) -> str:
@@ -116,8 +104,8 @@ def _notes(event: HookEvent, settings: HookSettings) -> str:
     awaits = event.source == "compact" and state.last.answered
     if awaits:  # the file does not have this compaction yet
         state = replace(state, last=LastCompaction())
-    _begin_taking_in(event.transcript, settings, awaits=awaits)
     text = handed_back(state, tokens_max=settings.max_tokens, recall=_recall(event.transcript, settings))
+    _begin_taking_in(event.transcript, settings, awaits=awaits)  # last: the agent waits for what is above
     return context(text) if text else ""
 
 
@@ -136,6 +124,8 @@ def _pointer(path: str, settings: HookSettings) -> str:
 
 def _recall(path: str, settings: HookSettings) -> str:
     """How the model finds the rest."""
+    import shlex  # noqa: PLC0415 - as above
+
     from plimsoll.hooks.taking_in import session_of  # noqa: PLC0415 - as above
 
     stored = [] if settings.store is None else ["--store", settings.store]
@@ -159,7 +149,9 @@ def context(text: str) -> str:
 
 def note_failure(error: BaseException) -> None:
     """Add a line to the log: which error, where and when, and nothing of what was said. Never raises."""
-    from plimsoll.hooks.state import folder, write_private  # noqa: PLC0415 - seldom needed; with it comes what reads facts
+    from datetime import UTC, datetime  # noqa: PLC0415 - seldom needed
+
+    from plimsoll.hooks.state import folder, write_private  # noqa: PLC0415 - as above; with it comes what reads facts
 
     with suppress(OSError, PlimsollError):
         path = folder() / "log"

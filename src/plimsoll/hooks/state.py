@@ -10,7 +10,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -62,21 +62,33 @@ def take_in(path: str, *, lock_s: float = 5.0) -> FileState:
 
     `lock_s` is how long to wait for another process that reads the same file. Raises StoreUnusable, OSError.
     """
-    there, key = folder(), key_of(path)
-    with locked(there / f"{key}.lock", lock_s), _opened(path) as file:
-        state = _grown(_load(there / f"{key}.json"), file)
-        _save(there / f"{key}.json", state)
-    _prune(there)
-    return state
+    return _kept_on(path, lambda state: state, lock_s)
 
 
-def remember_summary(path: str, summary: str) -> FileState:
+def remember_summary(path: str, summary: str, *, lock_s: float = 5.0) -> FileState:
     """Take in a file, and the summary of its newest compaction, which the file itself may not have yet."""
-    state = take_in(path)
-    if summary and (state.last.answered or not state.last.summary):
+
+    def with_summary(state: FileState) -> FileState:
+        if not summary or not (state.last.answered or not state.last.summary):
+            return state
         last = LastCompaction(position=state.ledger.end, summary=summary[:_SUMMARY_CHARS_MAX], answered=False)
-        state = replace(state, last=last)
-        _save(folder() / f"{key_of(path)}.json", state)
+        return replace(state, last=last)
+
+    return _kept_on(path, with_summary, lock_s)
+
+
+def _kept_on(path: str, change: Callable[[FileState], FileState], lock_s: float) -> FileState:
+    """The state of a file as it is now, changed by `change`, and kept where it is another than before."""
+    there, key = folder(), key_of(path)
+    kept = there / f"{key}.json"
+    with locked(there / f"{key}.lock", lock_s), _opened(path) as file:
+        before = _load(kept)
+        state = change(_grown(before, file))
+        if (state.offset, state.digest, state.last) == (before.offset, before.digest, before.last) and kept.exists():
+            os.utime(kept)  # those not looked at for longest are forgotten
+        else:
+            _save(kept, state)
+    _prune(there)
     return state
 
 

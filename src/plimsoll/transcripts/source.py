@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias
 
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError, LimitExceeded, MissingExtra, SettingError, SourceChanged, StoreUnusable
@@ -29,7 +29,9 @@ from plimsoll.limits import (
 )
 from plimsoll.message import FormatName, Message
 from plimsoll.transcripts.lines import list_of, mapping_of, parse, text_of
-from plimsoll.transcripts.values import Finding
+
+if TYPE_CHECKING:
+    from plimsoll.transcripts.values import Finding
 
 Readable: TypeAlias = "str | os.PathLike[str] | bytes"
 
@@ -234,6 +236,8 @@ class _Archive:
             self._report("it ends before its last frame does")
 
     def _report(self, detail: str) -> None:
+        from plimsoll.transcripts.values import Finding  # noqa: PLC0415 - what reads new lines has none
+
         self.findings = (Finding(kind="broken-archive", detail=detail[:120]),)
 
 

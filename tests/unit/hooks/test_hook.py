@@ -411,6 +411,20 @@ def test_after_a_compaction_the_session_follows_it(content, source, expected, tm
     assert begun == [(str(file), options) for options in expected]
 
 
+def test_the_answer_comes_before_the_process(tmp_path, monkeypatch):
+    """The agent waits for the answer: nothing else is begun before it is made."""
+    from plimsoll.hooks import loss
+
+    file, done = tmp_path / "one.jsonl", []
+    file.write_bytes(RUN + summary("Lights."))
+    made = loss.handed_back
+    monkeypatch.setattr(loss, "handed_back", lambda *given, **more: (done.append("answer"), made(*given, **more))[1])
+    monkeypatch.setattr(run, "_begin_taking_in", lambda *_, **__: done.append("process"))
+
+    assert run_hook(event(file), SETTINGS)
+    assert done == ["answer", "process"]
+
+
 def test_few_processes_are_at_work(tmp_path, monkeypatch):
     """Where others are at work already, a process gives up soon, and the next hook takes the file in."""
     monkeypatch.setattr(taking_in, "_ROOM_S", 0.0)

@@ -146,26 +146,20 @@ def _usual_key(kind: Kind, text: str, note: str) -> str:
             return text
 
 
+_ROWS: frozenset[tuple[type, ...]] = frozenset(
+    (str, str, int, str, weight, int, int, str, str) for weight in (int, float)
+)
+"""Types of a row: comparing all at once is several times as fast as a pattern."""
+
+
 def _fact(kind: Kind, row: object) -> Fact:
-    match row:
-        case [
-            str(key), str(text), int(position), str(origin), int() | float() as weight,
-            int(mentions), int(last), str(note), str(state),
-        ] if math.isfinite(weight) and mentions >= 1 and position >= BEFORE_ALL and last >= -1:  # fmt: skip
-            return Fact(
-                kind,
-                key or _usual_key(kind, text, note),
-                text,
-                position,
-                _origin(kind, origin),
-                weight,
-                mentions,
-                last,
-                note,
-                state,
-            )
-        case _:
-            raise FormatError(f"a {kind} fact is damaged", format="ledger")
+    if not isinstance(row, list) or tuple(map(type, row)) not in _ROWS:
+        raise FormatError(f"a {kind} fact is damaged", format="ledger")
+    key, text, position, origin, weight, mentions, last, note, state = row
+    if not math.isfinite(weight) or mentions < 1 or position < BEFORE_ALL or last < -1:
+        raise FormatError(f"a {kind} fact is damaged", format="ledger")
+    key = key or _usual_key(kind, text, note)
+    return Fact(kind, key, text, position, _origin(kind, origin), weight, mentions, last, note, state)
 
 
 def _origin(kind: Kind, origin: str) -> Origin:
