@@ -1,6 +1,8 @@
 """Times plimsoll beside its peers, everybody in turn in one run, and writes bench/results.
 
-usage: run.py [one_shot] [cold_fit] [import_time] [long_session] [session] [agent_loop] [counting] [shrinking] [sync]       default: all
+usage: run.py [one_shot] [cold_fit] [import_time] [long_session] [session] [agent_loop] [counting] [shrinking] [sync] [needed]
+
+without a topic: all
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import cold_fit
 import counting
 import import_time
 import long_session
+import needed
 import one_shot
 import peers
 import session
@@ -37,6 +40,7 @@ TOPICS: dict[str, tuple[Callable[[Path], Any], Callable[[Any], str]]] = {
     "counting": (lambda _: counting.measure(), counting.table),
     "shrinking": (lambda _: shrinking.measure(), shrinking.table),
     "sync": (lambda _: sync.measure(), sync.table),
+    "needed": (lambda _: needed.measure(), needed.table),
 }
 
 
