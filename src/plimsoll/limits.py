@@ -113,7 +113,7 @@ RECALL_ASKED_CHARS_MAX = 300
 RECALL_OPEN_CALLS_MAX = 1_000
 """Calls without a result that the search index keeps, to index them with their results."""
 
-RECALL_KEPT_CHARS_MIN = 1 << 15
+RECALL_KEPT_CHARS_MIN = 1 << 13
 """Characters by which a history has to grow before its search index is written again; or a tenth of it, if that is more."""
 
 RECALL_TEXTS_CHARS_MAX = 1 << 23

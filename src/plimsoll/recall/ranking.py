@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 import math
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -141,6 +142,14 @@ class Ranking:
         for score, number, unit in ordered:
             yield self._fields[number].candidate(unit, score)
 
+    def matched(self, most: int) -> list[frozenset[str]]:
+        """What each of the best units has of the question's terms, itself or in its heading. Needs no texts."""
+        best = heapq.nlargest(
+            most,
+            ((score, number, unit) for number, scores in enumerate(self._scores) for unit, score in scores.items()),
+        )
+        return [self._fields[number].terms_in(unit, self.asked) for _, number, unit in best]
+
     def _with_verbatim(self, rated: tuple[float, int, int]) -> tuple[float, int, int]:
         """A unit whose score is higher for each path, identifier or quotation of the question that it has word for word."""
         score, number, unit = rated
@@ -271,12 +280,25 @@ class _Field:
             for unit in scores.keys() & set(postings) if len(postings) > RARE_MAX else postings:
                 scores[unit] += share
 
+    def terms_in(self, unit: int, asked: frozenset[str]) -> frozenset[str]:
+        """Those of these terms that a unit or its heading has."""
+        segment, entry = self._segment, self._segment.entry_of[unit]
+        return frozenset(
+            term for term in asked if _has(segment.units.get(term), unit) or _has(segment.headings.get(term), entry)
+        )
+
     def candidate(self, unit: int, score: float) -> Candidate:
         """A unit with its text."""
         entry, start, end = self._segment.span(unit)
         return Candidate(
             score, entry, entry.start + start, self._segment.text_of(entry)[start:end], unit in self._matching
         )
+
+
+def _has(numbers: Sequence[int], number: int) -> bool:
+    """Whether a number is among these, which are in order."""
+    at = bisect_left(numbers, number)
+    return at < len(numbers) and numbers[at] == number
 
 
 def _largest(windows: Mapping[int, float]) -> list[tuple[int, float]]:

@@ -6,25 +6,30 @@ another is built, and the texts of hits are read from the log and checked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from plimsoll.compaction.references import name_of
 from plimsoll.compaction.tool_names import ToolNames
+from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.errors import SettingError, StoreError
+from plimsoll.formats.format import Format
 from plimsoll.formats.words import words_of
 from plimsoll.limits import RECALL_KEPT_CHARS_MIN, RECALL_PIECE_CHARS_MAX, RECALL_TEXTS_CHARS_MAX
-from plimsoll.protocols import TokenCounter
+from plimsoll.protocols import SessionLog, TokenCounter
 from plimsoll.recall.filters import Filters
 from plimsoll.recall.index import Index
 from plimsoll.recall.kept import about_of, dumped
+from plimsoll.recall.ranking import Ranking
 from plimsoll.recall.search import Hit, search
 from plimsoll.recall.segment import Entry
 from plimsoll.records.compactions import CompactionChain
-from plimsoll.records.replay import ViewState
+from plimsoll.records.history import History
 from plimsoll.store.indexes import HoldsIndex, KeepsIndex
 from plimsoll.validation import integer
+
+Found = TypeVar("Found")
 
 
 class _StaleError(Exception):
@@ -39,6 +44,42 @@ def checked_limits(query: str, max_tokens: int, limit: int | None) -> int | None
     return None if limit is None else integer("limit", limit, least=1)
 
 
+MATCHED_UNITS = 8
+"""Best statements by which sessions are compared before any is searched."""
+
+
+MOSTLY = 0.9
+"""The share of the messages that a kept index has if it need not be written again."""
+
+
+class Searched(Protocol):
+    """What is known of a session that is searched, such as its `ViewState` or `Said`."""
+
+    @property
+    def log(self) -> SessionLog:
+        """Its log."""
+
+    @property
+    def format(self) -> Format:
+        """The format of its messages."""
+
+    @property
+    def history(self) -> History:
+        """Its messages as edited."""
+
+    @property
+    def event(self) -> int | None:
+        """Number of the last compaction, rollback or edit record."""
+
+    @property
+    def base(self) -> int | None:
+        """Number of the compaction record in force."""
+
+    @property
+    def entries(self) -> Sequence[ViewMessage]:
+        """The view; empty if it is not known."""
+
+
 class Finder:
     """Searches the history of one session, without what its view shows unless `searches_view`.
 
@@ -49,15 +90,20 @@ class Finder:
         self._names = names
         self._texts: dict[tuple[int, int], str] = {}
         self._texts_chars = 0
-        self._state: ViewState | None = None
+        self._state: Searched | None = None
         self._kept_chars = 0
         self._is_opened = False
         self._begin_again({})
 
+    @property
+    def chars(self) -> int:
+        """Characters that the index is of."""
+        return self._index.chars
+
     def find(  # noqa: PLR0913 - one search
         self,
         query: str,
-        state: ViewState,
+        state: Searched,
         *,
         counter: TokenCounter,
         max_tokens: int,
@@ -71,29 +117,35 @@ class Finder:
         Raises SettingError for an invalid query or size, StoreError.
         """
         most = checked_limits(query, max_tokens, limit)
+
+        def ask(hidden: set[int]) -> list[Hit]:
+            limits: dict[str, Any] = {"counter": counter, "max_tokens": max_tokens}
+            return search(self._index, query, shown=hidden, filters=filters, session=state.log.name, **limits)
+
+        found = self._asked(state, ask, shown=shown)[:most]
+        self.keep(state)
+        return found
+
+    def matched(self, query: str, state: Searched, *, filters: Filters | None = None) -> list[frozenset[str]]:
+        """The terms of the query that each of the best statements has, also of those that the view shows. Reads no texts."""
+        return self._asked(
+            state, lambda hidden: Ranking(self._index, query, hidden, filters).matched(MATCHED_UNITS), shown=True
+        )
+
+    def _asked(self, state: Searched, ask: Callable[[set[int]], Found], *, shown: bool) -> Found:
+        """The answer of an index that is up to date; `ask` is given the positions to leave out."""
         for _ in range(2):
             self._follow(state)
             seen = set() if shown else self._shown(state) | self._summaries_shown(state)
             try:
-                found = search(
-                    self._index,
-                    query,
-                    shown=seen | _removed(state),
-                    counter=counter,
-                    max_tokens=max_tokens,
-                    filters=filters,
-                    session=state.log.name,
-                )[:most]
+                return ask(seen | _removed(state))
             except (_StaleError, IndexError):
                 if not self._is_opened:
                     raise
                 self._begin_again(state.history.branch.changed)
-            else:
-                self.keep(state)
-                return found
         raise AssertionError("an index that was built is not stale")
 
-    def keep(self, state: ViewState) -> None:
+    def keep(self, state: Searched) -> None:
         """Write the index beside the log if there is much that the kept one does not have. A store that fails is ignored."""
         grown = self._index.chars - self._kept_chars
         if grown < max(RECALL_KEPT_CHARS_MIN, self._kept_chars // 10):
@@ -103,18 +155,28 @@ class Finder:
                 state.log.put_index(dumped(self._index, self._about()))
         self._kept_chars = self._index.chars
 
-    def leave(self, state: ViewState) -> None:
-        """Before the session is closed: index what is new and keep the index, if something has left the view."""
-        if state.event is not None and isinstance(state.log, KeepsIndex) and state.log.keeps_index:
+    def leave(self, state: Searched) -> None:
+        """Before the session is closed: index what is new and keep the index, for searches in it and in several sessions."""
+        if isinstance(state.log, KeepsIndex) and state.log.keeps_index and not self._is_mostly_kept(state):
             self._follow(state)
             self.keep(state)
 
-    def _shown(self, state: ViewState) -> set[int]:
+    def _is_mostly_kept(self, state: Searched) -> bool:
+        """Whether no search has opened the kept index yet, and it lacks few messages."""
+        if self._state is not None or not isinstance(state.log, HoldsIndex):
+            return False
+        with suppress(StoreError):
+            match about_of(state.log.get_index() or b""):
+                case ({"next": int(following)}, _):
+                    return following >= state.log.messages * MOSTLY
+        return False
+
+    def _shown(self, state: Searched) -> set[int]:
         """Positions of the messages that are not searched: those that the view shows verbatim."""
         as_said = (entry.position for entry in state.entries if entry.whole and entry.origin == "history")
         return {position for position in as_said if position is not None}
 
-    def _summaries_shown(self, state: ViewState) -> set[int]:
+    def _summaries_shown(self, state: Searched) -> set[int]:
         return self._index.summaries_in(entry.message.text for entry in state.entries if entry.origin == "summary")
 
     def _begin_again(self, changed: Mapping[int, int]) -> None:
@@ -132,7 +194,7 @@ class Finder:
             "next": self._index.next_position,
         }
 
-    def _open(self, state: ViewState) -> None:
+    def _open(self, state: Searched) -> None:
         """Take over the kept index if it is of this log."""
         if not isinstance(state.log, HoldsIndex):
             return
@@ -145,7 +207,7 @@ class Finder:
                 self._index, self._event, self._changed = index, about["event"], state.history.branch.changed
                 self._kept_chars, self._is_opened = index.chars, True
 
-    def _is_of(self, about: Any, state: ViewState) -> bool:
+    def _is_of(self, about: Any, state: Searched) -> bool:
         """Whether a kept index is of this log: not of more than it has, nor of what edits have changed."""
         match about:
             case {"names": names, "event": int(event), "changed": changed, "next": int(following)}:
@@ -181,7 +243,7 @@ class Finder:
             raise _StaleError
         return text
 
-    def _follow(self, state: ViewState) -> None:
+    def _follow(self, state: Searched) -> None:
         """Index new messages; rebuild the index if a message in it was changed."""
         if self._state is None:
             self._state = state
@@ -202,6 +264,6 @@ class Finder:
             self._event = state.event
 
 
-def _removed(state: ViewState) -> set[int]:
+def _removed(state: Searched) -> set[int]:
     """Positions of messages that edits took out of the history. Summaries have negative ones."""
     return set().union(*(range(start, stop) for start, stop in state.history.branch.left))

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
+from typing import NamedTuple, TypeVar
 
 from plimsoll.errors import PlimsollError, SessionNotFound, SessionSkipped, SettingError, UnsafeName, warn
-from plimsoll.protocols import Store, TokenCounter
+from plimsoll.limits import RECALL_SEGMENT_CHARS_MAX
+from plimsoll.protocols import SessionLog, Store, TokenCounter
 from plimsoll.recall.choosing import LED_SHARE, Vocabularies
 from plimsoll.recall.filters import Filters, HitOrder, SpeakerRole, filters_of
 from plimsoll.recall.search import Hit
-from plimsoll.recall.words import STOP, Terms, words
+from plimsoll.recall.words import words
 from plimsoll.session.catalog import found, using
 from plimsoll.session.finder import Finder, checked_limits
-from plimsoll.session.open import recorder_of
+from plimsoll.session.open import history_of, tell_damage
 from plimsoll.store.open import StoreSpec
 from plimsoll.validation import one_of, short_repr
 
+Read = TypeVar("Read")
+
 _LEAST = 0.01
 """How well a session answers that has none of the words themselves, but others that occur with them."""
+
+_ROOM_LEFT = 0.03
+"""The search ends when less than this share of the tokens is left."""
 
 
 def recall_sessions(  # noqa: PLR0913 - one search
@@ -63,8 +72,8 @@ def recall_sessions(  # noqa: PLR0913 - one search
     most = checked_limits(query, max_tokens, limit)
     with using(store) as place:
         listed = [info.name for info in place.sessions()] if names is None else names
-        asked = [_asked(place, name, query, max_tokens, filters, is_named=names is not None) for name in listed]
-    best = _joined(query, [each for each in asked if each is not None and each[0]], max_tokens, most)
+        search = _Search(place, query, filters, max_tokens, most, is_named=names is not None)
+        best = search.best(listed)
     return (
         sorted(best, key=lambda hit: (listed.index(hit.session), hit.position, hit.offset))
         if chosen == "said"
@@ -84,71 +93,133 @@ def _named(sessions: Sequence[str] | None) -> list[str] | None:
     return list(dict.fromkeys(sessions))
 
 
-def _asked(  # noqa: PLR0913 - one search
-    place: Store, name: str, query: str, tokens_max: int, filters: Filters | None, *, is_named: bool
-) -> tuple[list[Hit], TokenCounter] | None:
-    """The hits of one session and its counter; None if it cannot be read."""
-    try:
-        log = found(place, name) if is_named else place.open(name, writable=False)
-        recorder = recorder_of(log, place, {})
-        try:
-            counter = recorder.meter.counter
-            finder = Finder(recorder.meter.tool_names)
+class _Compared(NamedTuple):
+    """A session, and what its best statements have of the question."""
+
+    name: str
+    matched: Sequence[frozenset[str]]
+    finder: Finder | None
+    """With its index, unless those of all sessions are too large to be held."""
+
+
+class _Search:
+    """One search: sessions are compared by their indexes, and texts are read in those alone that can add to the best hits."""
+
+    def __init__(  # noqa: PLR0913 - one search
+        self,
+        place: Store,
+        query: str,
+        filters: Filters | None,
+        tokens_max: int,
+        most: int | None,
+        *,
+        is_named: bool,
+    ) -> None:
+        self._place = place
+        self._query = query
+        self._filters = filters
+        self._tokens_max = tokens_max
+        self._most = most
+        self._is_named = is_named
+        self._held_chars = 0
+
+    def best(self, names: Sequence[str]) -> list[Hit]:
+        """The best hits of all sessions."""
+        compared = [one for name in names if (one := self._compared(name)) is not None and one.matched]
+        order = sorted(
+            zip(_weights([one.matched for one in compared]), compared, strict=True), key=lambda pair: -pair[0]
+        )
+        gathered: list[tuple[Hit, TokenCounter]] = []
+        chosen = _Chosen(self._tokens_max, self._most)
+        for weight, one in order:
+            if chosen.is_settled(weight):
+                break
+            gathered += self._weighed(one, weight)
+            chosen = _Chosen(self._tokens_max, self._most)
+            chosen.take(sorted(gathered, key=lambda pair: -pair[0].score))
+        return chosen.hits
+
+    def _compared(self, name: str) -> _Compared | None:
+        """A session beside the others; None if it cannot be read."""
+
+        def read(log: SessionLog) -> _Compared:
+            said, meter = history_of(log)
+            finder = Finder(meter.tool_names)
+            matched = finder.matched(self._query, said, filters=self._filters)
+            tell_damage(log)
+            self._held_chars += finder.chars
+            return _Compared(name, matched, finder if self._held_chars <= RECALL_SEGMENT_CHARS_MAX else None)
+
+        return self._read(name, read)
+
+    def _weighed(self, one: _Compared, weight: float) -> list[tuple[Hit, TokenCounter]]:
+        """The hits of a session and its counter. Their scores are weighed with how well the session answers: they compare then."""
+
+        def read(log: SessionLog) -> list[tuple[Hit, TokenCounter]]:
+            said, meter = history_of(log)
+            finder, counter = one.finder or Finder(meter.tool_names), meter.counter
             hits = finder.find(
-                query, recorder.state, counter=counter, max_tokens=tokens_max, filters=filters, shown=True
+                self._query, said, counter=counter, max_tokens=self._tokens_max, filters=self._filters, shown=True
             )
-            return hits, counter
-        finally:
-            recorder.close()
-    except PlimsollError as error:
-        if is_named and isinstance(error, (SessionNotFound, UnsafeName)):
-            raise
-        warn(SessionSkipped(name, str(error)))
-        return None
+            return [(replace(hit, score=max(0.000001, round(hit.score * weight, 6))), counter) for hit in hits]
+
+        return self._read(one.name, read) or []
+
+    def _read(self, name: str, read: Callable[[SessionLog], Read]) -> Read | None:
+        """What is read in the log of a session; None, with a warning, if it cannot be read."""
+        try:
+            log = found(self._place, name) if self._is_named else self._place.open(name, writable=False)
+            with closing(log):
+                return read(log)
+        except PlimsollError as error:
+            if self._is_named and isinstance(error, (SessionNotFound, UnsafeName)):
+                raise
+            warn(SessionSkipped(name, str(error)))
+            return None
 
 
-def _joined(
-    query: str, asked: Sequence[tuple[list[Hit], TokenCounter]], tokens_max: int, most: int | None
-) -> list[Hit]:
-    """The best hits of all sessions within a number of tokens, each text once."""
-    chosen: list[Hit] = []
-    seen = Vocabularies()
-    room = tokens_max
-    for hit, counter in _ranked(query, asked):
-        vocabulary = frozenset(words(hit.text))
-        if hit.score < LED_SHARE * (chosen[0].score if chosen else 0) or len(chosen) == most:
-            break
-        if seen.has_like(vocabulary):
-            continue
-        tokens = counter.upper(hit.text)
-        if tokens <= room:
-            room -= tokens
-            chosen.append(hit)
-            seen.add(vocabulary)
-    return chosen
+class _Chosen:
+    """The best hits within a number of tokens, each text once."""
+
+    def __init__(self, tokens_max: int, most: int | None) -> None:
+        self.hits: list[Hit] = []
+        self._room = self._all = tokens_max
+        self._most = most
+        self._seen = Vocabularies()
+
+    def take(self, ranked: Iterable[tuple[Hit, TokenCounter]]) -> None:
+        """Choose from hits, best first."""
+        for hit, counter in ranked:
+            if hit.score < self._least or self._is_full:
+                return
+            vocabulary = frozenset(words(hit.text))
+            if self._seen.has_like(vocabulary):
+                continue
+            tokens = counter.upper(hit.text)
+            if tokens <= self._room:
+                self._room -= tokens
+                self.hits.append(hit)
+                self._seen.add(vocabulary)
+
+    def is_settled(self, score: float) -> bool:
+        """Whether no hit with such a score at most would be chosen too."""
+        return score < self._least or (self._is_full and score <= self.hits[-1].score)
+
+    @property
+    def _least(self) -> float:
+        """The score that a hit needs to be relevant."""
+        return LED_SHARE * self.hits[0].score if self.hits else 0.0
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self.hits) == self._most or (bool(self.hits) and self._room < self._all * _ROOM_LEFT)
 
 
-def _ranked(query: str, asked: Sequence[tuple[list[Hit], TokenCounter]]) -> list[tuple[Hit, TokenCounter]]:
-    """All hits, best first. Scores of sessions are not comparable: each is weighed with how well its best hit answers."""
-    weights = _weights(query, [hits for hits, _ in asked])
-    weighed = [
-        (replace(hit, score=max(0.000001, round(hit.score * weight, 6))), counter)
-        for (hits, counter), weight in zip(asked, weights, strict=True)
-        for hit in hits
-    ]
-    return sorted(weighed, key=lambda pair: -pair[0].score)
-
-
-def _weights(query: str, found_in: Sequence[Sequence[Hit]]) -> Iterator[float]:
-    """For each session the share of the query's words that one of its hits has; a word counts more the fewer sessions have it."""
-    terms = Terms()
-    wanted = terms.of(query)
-    wanted = wanted - STOP or wanted
-    held = [[wanted & terms.of(f"{hit.voice} {hit.text}") for hit in hits] for hits in found_in]
-    having = [set().union(*each) for each in held]
-    weight = {
-        term: math.log(1 + len(held) / count) for term in wanted if (count := sum(term in each for each in having))
-    }
+def _weights(matched: Sequence[Sequence[frozenset[str]]]) -> Iterator[float]:
+    """For each session the share of the question that its best statement has; a term counts more the fewer sessions have it."""
+    having = [set().union(*each) for each in matched]
+    count = Counter(term for each in having for term in each)
+    weight = {term: math.log(1 + len(matched) / times) for term, times in count.items()}
     total = math.fsum(weight.values()) or 1.0
-    for each in held:
+    for each in matched:
         yield max(_LEAST, max(math.fsum(weight[term] for term in one) for one in each) / total)

@@ -152,12 +152,39 @@ def test_an_index_that_cannot_be_written_costs_nothing(tmp_path):
     assert answers(tmp_path)[0]
 
 
-def test_nothing_is_kept_of_a_session_that_is_all_in_view(tmp_path):
-    """Closing a session that was never compacted indexes nothing."""
+def test_a_session_that_is_all_in_view_keeps_its_index(tmp_path, monkeypatch):
+    """For searches in several sessions. One that said little keeps none; one that says a little more does not write it again."""
     with plimsoll.open("s", store=tmp_path) as session:
         session.extend(talk(60))
+    with plimsoll.open("short", store=tmp_path) as session:
+        session.extend(talk(1))
+    index = tmp_path / "s" / "index"
+    before = index.read_bytes()
+    with plimsoll.open("s", store=tmp_path) as session:
+        session.extend(talk(5, seed=1))
 
-    assert not (tmp_path / "s" / "index").exists()
+    assert not (tmp_path / "short" / "index").exists()
+    assert index.read_bytes() == before
+    monkeypatch.setattr(Index, "add", counted := Calls(Index.add))
+    assert plimsoll.recall_sessions("watch 0x7", store=tmp_path, sessions=["s"])[0].text.startswith("Watch 0x7")
+    assert counted.count == 5
+
+
+class Calls:
+    """A method that counts its calls."""
+
+    def __init__(self, method):
+        self.method = method
+        self.count = 0
+
+    def __get__(self, instance, _):
+        """The method of an instance."""
+
+        def call(*given):
+            self.count += 1
+            return self.method(instance, *given)
+
+        return call
 
 
 @pytest.mark.parametrize("store", ["sqlite", "memory"])

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 
 import plimsoll
 from plimsoll.errors import SessionNotFound, SessionSkipped, SettingError
+from plimsoll.session.finder import Finder
+from plimsoll.session.open import history_of
+from plimsoll.store.open import open_store
 
 CODES = {"quay": "HARBOUR-7741", "lagoon": "LAGOON-9025", "mill": "MILL-1188"}
 FILLER = "The crew painted the railing green and went home before the tide came in. "
@@ -100,3 +105,50 @@ def test_what_is_asked_wrongly_is_refused(store):
     assert (
         plimsoll.recall_sessions("x", store="memory:") == plimsoll.recall_sessions("x", store=store, sessions=[]) == []
     )
+
+
+def test_texts_are_read_only_where_they_may_be_among_the_best(store, monkeypatch):
+    """Sessions are compared by their indexes; one whose statements have less of the question is not searched once all is found."""
+    searched = []
+    find = Finder.find
+    monkeypatch.setattr(
+        Finder,
+        "find",
+        lambda self, query, said, **given: searched.append(said.log.name) or find(self, query, said, **given),
+    )
+
+    assert names(plimsoll.recall_sessions("code of the mill MILL-1188", store=store, limit=1)) == ["mill"]
+    assert searched == ["mill"]
+    assert plimsoll.recall_sessions("zeppelin", store=store) == []
+    assert searched == ["mill"]
+
+
+def test_what_is_searched_is_the_history_as_the_session_has_it(tmp_path):
+    """After compactions, an edit, an undoing and more edits: without what was removed, as it was reworded last."""
+    told = [
+        {"role": ("user", "assistant")[n % 2], "content": f"Berth {n} is taken by ship {n * 7}. {FILLER}"}
+        for n in range(30)
+    ]
+    with plimsoll.open("s", store=tmp_path, max_tokens=600) as session:
+        session.sync(told)
+        session.compact()
+        told[4] = {"role": "user", "content": f"The berth of the Norrvik is forty. {FILLER}"}
+        session.sync([*told[:2], *told[4:]])
+        _same_as_view(session, tmp_path)
+        session.rollback()
+        _same_as_view(session, tmp_path)
+        session.sync([*told[:2], *told[4:6], *told[8:]])
+        _same_as_view(session, tmp_path)
+
+    texts = [hit.text for hit in plimsoll.recall_sessions("berth taken ship Norrvik", store=tmp_path, max_tokens=4_000)]
+    assert any("forty" in text for text in texts)
+    assert any("Berth 8 is" in text for text in texts)
+    assert not any(f"Berth {gone} is" in text for gone in (2, 3, 4, 6, 7) for text in texts)
+
+
+def _same_as_view(session, place):
+    with closing(open_store(place).open("s", writable=False)) as log:
+        said, meter = history_of(log)
+    state = session._recorder.state
+    assert (said.event, said.base, said.history.branch) == (state.event, state.base, state.history.branch)
+    assert (meter.counter.name, meter.format) == (session._recorder.meter.counter.name, state.format)
