@@ -1,23 +1,42 @@
-"""Compact each conversation each way at the same size, and ask what is still there."""
+"""Read conversations, cut them, compact each one each way at the same size, and ask what is still there."""
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from typing import Final, Literal
+from dataclasses import field
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias, cast
 
-from plimsoll.errors import ErrorCatcher
-from plimsoll.evaluation.cases import Case, Sizes, Source, cases_of
-from plimsoll.evaluation.extract import identifiers
+from plimsoll.api.inspect import Inspectable, load
+from plimsoll.dataclass import dataclass
+from plimsoll.errors import ErrorCatcher, PlimsollError
+from plimsoll.evaluation.extract import identifiers, probes_of
 from plimsoll.evaluation.matching import Haystack
-from plimsoll.evaluation.values import Evaluation, Interval, Outcome, Probe, ProbeCounts, WayScore, added
-from plimsoll.evaluation.ways import Compacted, Way, checked_ways, compacted_by, way_name
+from plimsoll.evaluation.values import (
+    AskedConversation,
+    Evaluation,
+    Interval,
+    Outcome,
+    Probe,
+    ProbeCounts,
+    WayScore,
+    added,
+)
+from plimsoll.evaluation.ways import Compacted, Setting, Way, checked_ways, compacted_by, way_name
+from plimsoll.formats.registry import decode_all
 from plimsoll.formats.words import words_of
 from plimsoll.message import Message
 from plimsoll.policy.policy import PolicyChoice, policy_of
+from plimsoll.tokens.counter import message_counter_for
+from plimsoll.tokens.registry import DEFAULT_MODEL
+from plimsoll.transcripts.detect import load_file
+from plimsoll.transcripts.values import Conversation, Transcript
 from plimsoll.validation import ratio, text_or_none
 
 State = Literal["kept", "recalled", "lost"]
@@ -175,3 +194,127 @@ def _interval(outcomes: Sequence[Outcome], hits: Callable[[ProbeCounts], int]) -
     samples = (chance.choices(drawn, k=len(drawn)) for _ in range(_RESAMPLES))
     shares = sorted(sum(hit for hit, _ in sample) / max(1, sum(size for _, size in sample)) for sample in samples)
     return shares[_RESAMPLES // 40], shares[-_RESAMPLES // 40]
+
+
+Source: TypeAlias = Inspectable
+"""As in `inspect`, or a folder."""
+
+_MESSAGES_MIN: Final = 4
+"""Fewer before the cut are not worth compacting."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """How a conversation is cut and how large its view may be; see `evaluate`."""
+
+    share: float
+    cut: float
+    model: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A conversation, its probes, and what follows the cut."""
+
+    asked: AskedConversation
+    wires: Sequence[Mapping[str, Any]] = field(repr=False)
+    """Before the cut."""
+    later: Sequence[Message] = field(repr=False)
+    setting: Setting
+    budget_tokens: int
+
+
+def cases_of(sources: Source | Sequence[Source], sizes: Sizes, skipped: dict[str, str]) -> Iterator[Case]:
+    """The cases of files, folders and loaded conversations; what cannot be measured goes into `skipped`, with the reason."""
+    for name, loaded in _conversations(sources, skipped):
+        case = _case(name, loaded, sizes)
+        if isinstance(case, str):
+            skipped[name] = case
+        else:
+            yield case
+
+
+def _conversations(
+    sources: Source | Sequence[Source], skipped: dict[str, str]
+) -> Iterator[tuple[str, Transcript | Conversation]]:
+    for number, source in enumerate(_each(sources)):
+        if isinstance(source, str | PathLike) and os.path.isdir(source):  # noqa: PTH112 - of odd paths it says no
+            yield from _in_folder(Path(source), skipped)
+        elif isinstance(source, str | PathLike):
+            yield Path(source).name, load(source)
+        else:
+            yield f"conversation {number + 1}", load(source)
+
+
+def _each(sources: Source | Sequence[Source]) -> Sequence[Source]:
+    """Several sources, or a list with the one: a path, bytes, or messages, which are mappings or objects of an SDK."""
+    if isinstance(sources, str | bytes | PathLike | Transcript | Conversation) or not isinstance(sources, Sequence):
+        return [cast("Source", sources)]
+    is_messages = sources and not isinstance(
+        sources[0], str | bytes | PathLike | Transcript | Conversation | list | tuple
+    )
+    return cast("Sequence[Source]", [sources] if is_messages else sources)
+
+
+def _in_folder(folder: Path, skipped: dict[str, str]) -> Iterator[tuple[str, Transcript | Conversation]]:
+    """The conversations below a folder, by path. Links are not followed."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_symlink() or not path.is_file() or not {".json", ".jsonl"} & set(path.suffixes):
+            continue
+        name = str(path.relative_to(folder))
+        try:
+            yield name, load_file(path)
+        except PlimsollError as error:
+            skipped[name] = str(error)
+
+
+def _case(name: str, loaded: Transcript | Conversation, sizes: Sizes) -> Case | str:
+    """The conversation to measure, or why it is not."""
+    wires = _wires(loaded)
+    messages = decode_all(wires, loaded.format)[1]
+    at = _cut_at(messages, sizes.cut)
+    if at < _MESSAGES_MIN:
+        return f"only {at} messages before the cut"
+    setting = Setting(format=loaded.format, model=sizes.model or loaded.model or DEFAULT_MODEL, system=loaded.system)
+    probes = tuple(probe for probe in probes_of(messages) if _is_asked(probe, at))
+    if not probes:
+        return "nothing to ask"
+    talk, system = _tokens(messages[:at], setting)
+    return Case(
+        asked=AskedConversation(name=name, cut=at, messages=len(messages), tokens=talk + system, probes=probes),
+        wires=wires[:at],
+        later=messages[at:],
+        setting=setting,
+        budget_tokens=system + max(1, int(talk * sizes.share)),
+    )
+
+
+def _wires(loaded: Transcript | Conversation) -> list[Mapping[str, Any]]:
+    """What was said, without the summaries that the tool wrote."""
+    if isinstance(loaded, Conversation):
+        return loaded.view()
+    return [said.wire for said in loaded.messages if said.on_path and said.kind == "message"]
+
+
+def _cut_at(messages: Sequence[Message], cut: float) -> int:
+    """The position of the cut, moved on to where no tool call waits for its result."""
+    waiting: set[str] = set()
+    least = round(len(messages) * cut)
+    for position, message in enumerate(messages):
+        if position >= least and not waiting:
+            return position
+        waiting -= {result.call_id for result in message.results}
+        waiting |= {call.id for call in message.calls}
+    return len(messages)
+
+
+def _is_asked(probe: Probe, cut: int) -> bool:
+    return probe.position < cut and (probe.kind != "value" or probe.is_needed_next(cut))
+
+
+def _tokens(messages: Sequence[Message], setting: Setting) -> tuple[int, int]:
+    """Tokens beside and in the system text."""
+    counting = message_counter_for(setting.model).upper
+    heads = [message for message in messages if message.role == "system"]
+    system = setting.system_tokens + (counting.messages(heads) if heads else 0)
+    return max(0, counting.messages(messages) + setting.system_tokens - system), system

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import zlib
 from collections.abc import Sequence
 from typing import Final
 
@@ -16,7 +17,6 @@ from plimsoll.proxy.options import ProxyOptions
 from plimsoll.proxy.relay import Relay, response_like
 from plimsoll.proxy.sockets import URL, CIMultiDict, ResponseWriter, aiohttp, client, error_response, server, web
 from plimsoll.proxy.status import OWN_ROUTES, own_page
-from plimsoll.proxy.unpack import BodyTooLarge, unpacked
 from plimsoll.proxy.worker import Worker
 
 NAME_HEADER: Final = "x-plimsoll-session"
@@ -218,3 +218,28 @@ def _head(request: web.BaseRequest) -> Head:
 
 def _fields(request: web.BaseRequest) -> Sequence[tuple[str, str]]:
     return list(request.headers.items())
+
+
+_GZIP_BITS: Final = 47
+"""For zlib: a gzip or zlib header, found by looking."""
+
+
+class BodyTooLarge(Exception):
+    """A body is larger than allowed, as it is or unpacked."""
+
+
+def unpacked(raw: bytes, encoding: str, size_bytes_max: int) -> bytes | None:
+    """The text of a body; None if it is compressed in a way that is not read here, or damaged. Raises BodyTooLarge."""
+    kind = encoding.strip().lower()
+    if kind in ("", "identity"):
+        return raw
+    if kind not in ("gzip", "x-gzip", "deflate"):
+        return None
+    reader = zlib.decompressobj(_GZIP_BITS)
+    try:
+        found = reader.decompress(raw, size_bytes_max + 1)
+    except zlib.error:
+        return None
+    if len(found) > size_bytes_max:
+        raise BodyTooLarge
+    return found if reader.eof and not reader.unused_data else None

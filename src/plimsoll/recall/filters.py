@@ -1,14 +1,16 @@
-"""Filters of a search: who said it, with which tool, before or after a message or a day."""
+"""What a search leaves out: by filters of who said it, with which tool and when, and the messages that are shown."""
 
 from __future__ import annotations
 
 import datetime as dt
+from bisect import bisect_left
+from collections.abc import Container, Iterator, Sequence
 from typing import Literal, TypeAlias, get_args
 
 from plimsoll.compaction.references import position_named
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError
-from plimsoll.recall.segment import Entry
+from plimsoll.recall.segment import Entry, Segment
 from plimsoll.validation import one_of, short_repr
 
 SpeakerRole: TypeAlias = Literal["user", "assistant", "tool", "system", "summary"]
@@ -88,3 +90,51 @@ def _is_before(entry: Entry, bound: Bound) -> bool:
 
 def _is_at(entry: Entry, bound: Bound) -> bool:
     return entry.history_position == bound.position if bound.position is not None else entry.day == 0
+
+
+_RUNS_MAX = 32
+"""Runs of hidden units that are cut out of a list one by one. With more of them each number is looked at."""
+
+
+class Hidden:
+    """The entries of a segment that are left out, and their units, which are few runs where a view shows the newest messages."""
+
+    def __init__(self, segment: Segment, shown: Container[int], filters: Filters | None) -> None:
+        self.entries = {number for number, entry in enumerate(segment.entries) if entry.position in shown}
+        if filters is not None:
+            self.entries.update(number for number, entry in enumerate(segment.entries) if not filters.admits(entry))
+        self._entry_of = segment.entry_of
+        self._runs = list(_runs(segment, sorted(self.entries)))
+
+    def without(self, units: Sequence[int]) -> Sequence[int]:
+        """The units, which are in order, that are not left out."""
+        if not self._runs or not len(units):
+            return units
+        if len(self._runs) > _RUNS_MAX:
+            entry_of, entries = self._entry_of, self.entries
+            return [unit for unit in units if entry_of[unit] not in entries]
+        left: list[int] = []
+        at = 0
+        for start, stop in self._runs:
+            left += units[at : bisect_left(units, start, at)]
+            at = bisect_left(units, stop, at)
+        left += units[at:]
+        return left
+
+    def seen_of(self, units: set[int]) -> set[int]:
+        """The units that are not left out."""
+        return set(self.without(sorted(units))) if self._runs else units
+
+
+def _runs(segment: Segment, entries: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The units of these entries as runs `[start, stop)`, in order."""
+    start = stop = 0
+    for number in entries:
+        units = segment.units_of_entry(number)
+        if units.start != stop:
+            if stop > start:
+                yield start, stop
+            start = units.start
+        stop = units.stop
+    if stop > start:
+        yield start, stop

@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from plimsoll.recall.index import Index
-from plimsoll.recall.postings import NUMBER, Postings
-from plimsoll.recall.segment import Entry, Segment
+from plimsoll.recall.segment import NUMBER, Entry, Postings, Segment
 
 MAGIC = b"plimsoll index 2\n"
 

@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 from plimsoll.limits import RECALL_QUERY_CHARS_MAX, RECALL_QUERY_TERMS_MAX, RECALL_QUERY_WORK_MAX
 from plimsoll.recall.cues import Cues, cues_of
-from plimsoll.recall.filters import Filters
-from plimsoll.recall.hidden import Hidden
+from plimsoll.recall.filters import Filters, Hidden
 from plimsoll.recall.index import Index
 from plimsoll.recall.segment import K1, B, Entry, Segment
 from plimsoll.recall.units import NUMBER, QUESTION, TIME

@@ -8,7 +8,7 @@ from plimsoll.errors import SettingError
 from plimsoll.proxy.access import Head, refusal
 from plimsoll.proxy.headers import credentials, inbound, outbound
 from plimsoll.proxy.options import checked_options
-from plimsoll.proxy.unpack import BodyTooLarge, unpacked
+from plimsoll.proxy.server import BodyTooLarge, unpacked
 
 PORT = 8790
 LOCAL = checked_options("https://api.openai.com", port=PORT)

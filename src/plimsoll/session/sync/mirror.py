@@ -17,8 +17,7 @@ from plimsoll.records.compactions import compaction_at
 from plimsoll.records.values import is_plain
 from plimsoll.session.edit import Base, Edit, edit_draft, unbound_by
 from plimsoll.session.recorder import SessionRecorder
-from plimsoll.session.sync.alignment import Content, Match, Side, align, content_of
-from plimsoll.session.sync.likeness import atoms
+from plimsoll.session.sync.alignment import Content, Match, Side, align, atoms, content_of
 from plimsoll.session.sync.list_changes import ChangeFinder, ListChanges
 from plimsoll.session.sync.snapshot import Watch, restored, snapshot
 
