@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, TextIO
 
 from plimsoll.cli.output import BROKEN_PIPE, DONE, INTERRUPTED, REFUSED, WRONG_USAGE, Refused, WrongUsage
+from plimsoll.cli.vocabulary import load_early
 from plimsoll.errors import PlimsollError
 from plimsoll.report.neutral import one_line
 
@@ -59,6 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _prepare_process()
     try:
         words = sys.argv[1:] if argv is None else list(argv)
+        load_early(words)
         arguments = parser(next((word for word in words if word != "--"), "")).parse_args(words)
     except SystemExit as done:  # argparse has printed the reason
         if words[:1] == ["hook"]:
