@@ -6,7 +6,7 @@ import json
 import os
 import random
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 import plimsoll
 import proof
 from amounts import examples
+from attacks import attacked_history
+from bulky import bulky_history
 from generated import FORMATS, random_broken_history, random_history
 from hostile import random_hostile_history
 from plimsoll.errors import CannotFit
@@ -31,8 +33,11 @@ SHORT_MARK_TOKENS = 12
 
 SMALL_CASES = 1_600
 HOSTILE_CASES = 1_200
+ODD_CASES = 600
 SOAK_CASES = 100_000
 SOAK_HOSTILE_CASES = 60_000
+SOAK_ODD_CASES = 60_000
+REVERSIBLE = ("collapse", "offload", "clip")
 LINES = (0.7, 0.85, 0.95, 1.0)
 """Shares of the budget at which a policy begins to act, or may do more."""
 MODELS = ("gpt-4o", "gpt-4o", "gpt-4", "claude-sonnet-4-5", "no-such-model")
@@ -76,6 +81,18 @@ def hostile_case_of(number: int) -> Case:
     budget = max(1, rng.choice((rng.randint(1, 60), near_line, near_line, int(tokens * rng.choice(SHARES)))))
     policy = rng.choice(("fill", "ladder", *POLICIES)) if rng.random() < 0.6 else random_policy(rng)
     return Case(seed=number, format=format, policy=policy, budget=budget, messages=messages, valid=False, model=model)
+
+
+def odd_case_of(number: int) -> Case:
+    """Large histories, mostly under a policy that removes nothing by itself: what leaves, the final cut removes."""
+    rng = random.Random(number)
+    format = FORMATS[number % len(FORMATS)]
+    messages = bulky_history(rng, format) if rng.random() < 0.5 else attacked_history(rng, format).wires
+    policy = random_policy(rng)
+    if rng.random() < 0.8:
+        policy = replace(policy, fill=False, steps=tuple(step for step in policy.steps if step in REVERSIBLE))
+    budget = max(1, int(plimsoll.count_tokens(messages, format=format) * rng.choice((0.05, 0.1, 0.3, 0.6))))
+    return Case(seed=number, format=format, policy=policy, budget=budget, messages=messages, valid=False)
 
 
 def random_policy(rng: random.Random) -> Policy:
@@ -191,6 +208,26 @@ def test_a_case_that_a_long_run_found() -> None:
     assert check(case_of(71003246))
 
 
+def test_the_final_cut_leaves_nothing_for_another_call_to_cut() -> None:
+    """A policy without a step that removes, which acts below the budget: its view was cut to the budget, and again when it came back."""
+    assert check(hostile_case_of(92004817))
+    assert check(odd_case_of(500856))
+
+
+def test_a_refusal_names_the_same_least_size_for_every_budget() -> None:
+    """A view on trial without its notice labelled the system text; and the notice was left out of the smallest budgets."""
+    messages = [{"role": "user", "content": []}, {"role": "system", "content": "approved 1"}]
+    policy = Policy(steps=("summarise", "collapse", "ledger", "window", "offload", "clip"))
+    for budget in range(1, 15):
+        with pytest.raises(CannotFit) as refusal:
+            plimsoll.fit(messages, max_tokens=budget, format="anthropic", policy=policy, model="gpt-4o")
+        assert refusal.value.needed_tokens == 15
+    assert (
+        plimsoll.fit(messages, max_tokens=15, format="anthropic", policy=policy, model="gpt-4o").report.tokens_after
+        == 15
+    )
+
+
 @pytest.mark.slow
 @pytest.mark.spec("W0-15", "W1-12")
 def test_fit_keeps_its_promises() -> None:
@@ -207,15 +244,24 @@ def test_fit_keeps_its_promises_on_hostile_histories() -> None:
         check(hostile_case_of(number))
 
 
+@pytest.mark.slow
+def test_fit_keeps_its_promises_under_odd_policies() -> None:
+    """Whatever steps a policy has, in whatever order, and wherever it begins to act: the same promises."""
+    for number in range(500_700, 500_700 + ODD_CASES):
+        check(odd_case_of(number))
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("share", range(10))
 def test_fit_keeps_its_promises_for_long(share: int) -> None:
-    """The same on 100,000 histories, and on 60,000 hostile ones."""
+    """The same on 100,000 histories, on 60,000 hostile ones, and on 60,000 under odd policies."""
     first = int(os.environ.get("SOAK_SEED", "1000000"))
     for number in range(first + share, first + SOAK_CASES, 10):
         check(case_of(number))
     for number in range(first + share, first + SOAK_HOSTILE_CASES, 10):
         check(hostile_case_of(number))
+    for number in range(first + share, first + SOAK_ODD_CASES, 10):
+        check(odd_case_of(number))
 
 
 @settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -18,6 +18,7 @@ from plimsoll.compaction.keep import (
     SYSTEM,
     open_with_user,
 )
+from plimsoll.compaction.levels import untouched_tokens_max
 from plimsoll.compaction.losses import is_mark, mark_losses, shorten_marks
 from plimsoll.compaction.reduce import reduce_to
 from plimsoll.compaction.shrink import LEAST_TOKENS, shrink_to
@@ -39,6 +40,8 @@ ROUNDS_MAX = 3
 def prove(view: WorkingView, task: Task, covers: tuple[int, int] | None) -> bool:
     """Cut the view to the budget; True if anything had to be cut.
 
+    Exchanges that need not stay are removed down to the size that the policy leaves alone: a view between that and the budget
+    would be compacted again when it comes back.
     `covers` are the positions that the summary in the view covers. Messages removed outside of it get an omission notice where
     one fits. Raises CannotFit if system text and the newest user message, cut to their markers, exceed the budget.
     """
@@ -48,16 +51,18 @@ def prove(view: WorkingView, task: Task, covers: tuple[int, int] | None) -> bool
         return False
     if held_tokens(view) > budget_tokens:
         hold_within(view, held_room(view, budget_tokens), budget_tokens)
+    rest_tokens = untouched_tokens_max(task.policy, budget_tokens)
     for _ in range(ROUNDS_MAX):
-        _shed_tail(view, budget_tokens)
+        _shed_tail(view, rest_tokens)
         _cut_summary(view, budget_tokens)
         for reason in (PINNED, FIRST_REQUEST, LAST_MESSAGES, NEWEST_EXCHANGE):
             _shrink_kept(view, budget_tokens, reason, may_leave=True)
         open_with_user(view)
         mark_losses(view, task, covers)
-        if view.total <= budget_tokens:
+        if view.total <= (rest_tokens if view.movable() else budget_tokens):
             return True
-    _cut_frame(view, budget_tokens)
+    if view.total > budget_tokens:
+        _cut_frame(view, budget_tokens)
     return True
 
 
@@ -67,11 +72,10 @@ def _cut_frame(view: WorkingView, budget_tokens: int) -> None:
     An omission notice is shortened first. It is removed if system text and the newest request fit uncut without it and do not
     fit with it even at their smallest.
     """
-    unmarked = _without_marks(view)
-    if view.reserve_tokens + sum(exchange.tokens for exchange in unmarked) <= budget_tokens:
+    if _unmarked_tokens(view) <= budget_tokens:
         shorten_marks(view)
         if view.reserve_tokens + sum(_least_tokens(view, exchange) for exchange in view.exchanges) > budget_tokens:
-            view.exchanges = unmarked
+            _remove_marks(view)
     for _ in range(2):
         _cut_request(view, budget_tokens)
         _shrink_kept(view, budget_tokens, SYSTEM, may_leave=False)
@@ -85,13 +89,19 @@ def _cut_frame(view: WorkingView, budget_tokens: int) -> None:
         _refuse(view, budget_tokens)
 
 
-def _without_marks(view: WorkingView) -> list[ViewExchange]:
-    """The exchanges without omission notices, with a user opening where a notice served as one."""
-    exchanges = view.exchanges
-    view.exchanges = [exchange for exchange in exchanges if not is_mark(exchange)]
+def _remove_marks(view: WorkingView) -> None:
+    """Remove the omission notices, with a user opening where one served as that."""
+    view.exchanges = [exchange for exchange in view.exchanges if not is_mark(exchange)]
     open_with_user(view)
-    unmarked, view.exchanges = view.exchanges, exchanges
-    return unmarked
+
+
+def _unmarked_tokens(view: WorkingView) -> int:
+    """Tokens of the view without omission notices."""
+    put_back = view.checkpoint()
+    _remove_marks(view)
+    tokens = view.total
+    put_back()
+    return tokens
 
 
 def _least_tokens(view: WorkingView, exchange: ViewExchange) -> int:
@@ -166,11 +176,11 @@ def _refuse(view: WorkingView, budget_tokens: int) -> None:
     _cut_to_least(view, budget_tokens)
     open_with_user(view)
     if view.total > budget_tokens:
-        marked, marked_tokens = view.exchanges, view.total
-        view.exchanges = _without_marks(view)
+        marked_tokens, put_back = view.total, view.checkpoint()
+        _remove_marks(view)
         _cut_to_least(view, budget_tokens)
         if view.total >= marked_tokens:
-            view.exchanges = marked
+            put_back()
     if view.total <= budget_tokens:
         return
     largest = max(_frame(view) or view.exchanges, key=lambda exchange: exchange.tokens, default=None)

@@ -27,6 +27,13 @@ def _worth_it(policy: Policy, budget_tokens: int, new_tokens: int | None) -> boo
     return new_tokens is None or new_tokens >= policy.clear_at_least * budget_tokens
 
 
+def untouched_tokens_max(policy: Policy, budget_tokens: int) -> int:
+    """The largest view that fits and that a policy leaves alone. A cut to more than this would be followed by another one."""
+    lines = policy.lines.resolve(budget_tokens)
+    acting = (line for line in (lines.soft, lines.warn, lines.hard) if policy.acts_at(line, budget_tokens))
+    return min(budget_tokens, next(acting, budget_tokens + 1) - 1)
+
+
 def with_unseen(check: Check, lines: ResolvedLines, unseen: int) -> Check:
     """The check with the provider's overhead added to each size. The level does not change."""
     if not unseen:

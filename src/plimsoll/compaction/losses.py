@@ -52,10 +52,7 @@ def mark_losses(view: WorkingView, task: Task, covers: tuple[int, int] | None) -
     count = messages_in(gone) + (0 if has_words else view.replaced_count)
     if not count or (summaries and not gone):
         return
-    summary = omission_notice(view, task, task.budget_tokens, count)
-    if summary is None:
-        return
-    made = exchanges_of([view.summary_entry(summary.message)])[0]
+    made = exchanges_of([view.summary_entry(omission_notice(view, task, count).message)])[0]
     made.kept_as = MARK
     view.exchanges = [exchange for exchange in view.exchanges if not is_mark(exchange)]
     spoken_up_to = (task.covers or (0, 1))[1] - 1

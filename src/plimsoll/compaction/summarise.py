@@ -257,9 +257,9 @@ def _without_model(view: WorkingView, task: Task, selection: Split, failure: str
     return replace(ruled, summary=_notice(view, task, selection), stage="window")
 
 
-def _notice(view: WorkingView, task: Task, selection: Split) -> SummaryMessage | None:
+def _notice(view: WorkingView, task: Task, selection: Split) -> SummaryMessage:
     """An omission notice for what leaves and for what earlier summaries covered."""
-    return omission_notice(view, task, task.budget_tokens, view.replaced_count + messages_in(selection.leave))
+    return omission_notice(view, task, view.replaced_count + messages_in(selection.leave))
 
 
 def _slack(task: Task, selection: Split, outcome: SummaryOutcome) -> bool:

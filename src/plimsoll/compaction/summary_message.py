@@ -280,14 +280,15 @@ def _positions(exchanges: Sequence[ViewExchange]) -> set[int | None]:
     return {entry.position for exchange in exchanges for entry in exchange.entries}
 
 
-def omission_notice(view: WorkingView, task: Task, tokens_max: int, count: int) -> SummaryMessage | None:
-    """An omission notice with the number of messages, or the shortest notice if the room is small."""
-    for words in (omission(count, view.language), short_omission(view.language)):
+def omission_notice(view: WorkingView, task: Task, count: int) -> SummaryMessage:
+    """An omission notice with the number of messages, or the shortest notice if that one alone exceeds the budget."""
+    words = omission(count, view.language)
+    message = text_message(task.policy.summary_role, words)
+    if view.count_message(message) > task.budget_tokens:
+        words = short_omission(view.language)
         message = text_message(task.policy.summary_role, words)
-        tokens = view.count_message(message)
-        if tokens <= tokens_max:
-            return SummaryMessage(message=message, text=words, tokens=tokens, facts=0, reason="older than the tail")
-    return None
+    tokens = view.count_message(message)
+    return SummaryMessage(message=message, text=words, tokens=tokens, facts=0, reason="older than the tail")
 
 
 def is_summary_or_notice(text: str) -> bool:

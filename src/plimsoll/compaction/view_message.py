@@ -117,6 +117,17 @@ class ViewExchange:
         if reference and reference not in self.references:
             self.references.append(reference)
 
+    def checkpoint(self) -> Callable[[], None]:
+        """A function that puts the exchange and what was decided for it back as they are now."""
+        entries, decision = list(self.entries), self.decision
+        reasons, references = list(self.reasons), list(self.references)
+
+        def restore() -> None:
+            self.entries, self.decision = list(entries), decision
+            self.reasons, self.references = list(reasons), list(references)
+
+        return restore
+
     @property
     def reasons_of_cuts(self) -> list[str]:
         """The reasons recorded since it was read, without those of its repairs."""

@@ -92,6 +92,17 @@ class WorkingView:
         self.exchanges = [exchange for exchange in self.exchanges if id(exchange) not in going]
         self.left.extend(going.values())
 
+    def checkpoint(self) -> Callable[[], None]:
+        """A function that puts the exchanges back as they are now, and what was decided for them, after changes on trial."""
+        exchanges, put_back = list(self.exchanges), [exchange.checkpoint() for exchange in self.exchanges]
+
+        def restore() -> None:
+            self.exchanges = list(exchanges)
+            for put in put_back:
+                put()
+
+        return restore
+
     def insert(self, exchange: ViewExchange, after: int) -> None:
         """Insert an exchange after everything up to position `after` of the history."""
         later = (at for at, other in enumerate(self.exchanges) if other.first is not None and other.first > after)
