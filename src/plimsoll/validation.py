@@ -77,6 +77,17 @@ def boolean(field: str, value: object) -> bool:
     return value
 
 
+def token_or_none(value: object) -> str | None:
+    """A token, or None for none. An empty one is refused: it is what a variable that was never set leaves."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise SettingError("token", f"text is needed, not {type(value).__name__}")
+    if not value.strip():
+        raise SettingError("token", "is empty; to serve without a token, leave it out")
+    return value
+
+
 def short_repr(value: object) -> str:
     """An escaped representation of at most about 80 characters, for an error message."""
     if not isinstance(value, (str, int, float, bool, type(None))):

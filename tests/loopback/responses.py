@@ -36,9 +36,10 @@ _WITHOUT = "Item '{}' of type '{}' was provided without its required 'reasoning'
 
 
 class Responses:
-    """The API as one account sees it. It remembers the reasoning that it gave, and what followed it."""
+    """The API as one account sees it. It remembers the reasoning that it gave, what followed it, and each response with what led to it."""
 
     def __init__(self) -> None:
+        self._kept: dict[str, list[Wire]] = {}
         self._sealed: dict[str, Wire] = {}
         self._led_to: dict[str, str] = {}
 
@@ -48,9 +49,16 @@ class Responses:
         need(isinstance(body.get("model"), str), "Missing required parameter: 'model'.", param="model")
         need(body.get("input"), "Missing required parameter: 'input'.", param="input")
         _check_tools(body.get("tools"))
-        if isinstance(body["input"], str):
+        before = body.get("previous_response_id")
+        need(
+            before is None or before in self._kept,
+            f"Previous response with id '{before}' not found.",
+            param="previous_response_id",
+            code="previous_response_not_found",
+        )
+        if isinstance(body["input"], str) and before is None:
             return
-        items = objects(body["input"], "input")
+        items = [*self._kept.get(before, ()), *_items(body)]
         for position, item in enumerate(items):
             _check_item(item, f"input[{position}]")
         doubled = twice(item["id"] for item in items if item.get("id"))
@@ -124,6 +132,7 @@ class Responses:
         if answer.thinking:
             output = [self._reasoning(answer, number, output), *output]
         used = self.tokens(body)
+        self._kept[f"resp_{number}"] = [*self._kept.get(body.get("previous_response_id"), ()), *_items(body), *output]
         return {
             "id": f"resp_{number}",
             "object": "response",
@@ -159,6 +168,11 @@ class Responses:
         """The response as it is made, item by item."""
         for sequence, event in enumerate(_events(response)):
             yield event["type"], {**event, "sequence_number": sequence}
+
+
+def _items(body: Wire) -> list[Wire]:
+    given = body["input"]
+    return [{"role": "user", "content": given}] if isinstance(given, str) else objects(given, "input")
 
 
 def _events(response: Wire) -> Iterator[Wire]:

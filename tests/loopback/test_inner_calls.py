@@ -295,3 +295,71 @@ def test_tools_are_offered_where_something_left() -> None:
         own = [{"type": "function", "function": {"name": NAMES[1], "parameters": {"type": "object"}}}]
         host.client.chat.completions.create(model="gpt-4o", messages=long(host), tools=own)
         assert not offered(provider.bodies[3])
+
+
+THOUGHT = agent.Answer("", "Where was it?", [RECALL])
+SILENT = agent.Answer("", "", [RECALL])
+
+
+def streamed(host: Any, **given: Any) -> tuple[list[Any], Any]:
+    """The events of a stream of responses, and what the SDK's helper makes of them."""
+    with host.client.responses.stream(model="gpt-4o", **given) as stream:
+        events = list(stream)
+        return events, stream.get_final_response()
+
+
+@pytest.mark.parametrize(
+    ("first", "shown"),
+    [
+        (SILENT, "resp_1"),
+        pytest.param(SEARCH, "resp_0", marks=pytest.mark.slow),
+        pytest.param(THOUGHT, "resp_0", marks=pytest.mark.slow),
+    ],
+    ids=["only a search", "text before it", "reasoning before it"],
+)
+def test_a_streamed_response_is_one_response(first: agent.Answer, shown: str) -> None:
+    """One id and time, numbers without a gap, items in order; and the client can go on from it by its id."""
+    with scripted("responses-stream", first, DONE, DONE) as (host, provider):
+        events, final = streamed(host, input=long(host))
+        named = {(event.response.id, event.response.created_at) for event in events if hasattr(event, "response")}
+        assert named == {(shown, final.created_at)}
+        assert final.id == shown
+        assert [event.type for event in events].count("response.created") == 1
+        assert [event.sequence_number for event in events] == list(range(len(events)))
+        added = [event for event in events if event.type == "response.output_item.added"]
+        assert [event.output_index for event in added] == list(range(len(final.output)))
+        assert [event.item.id for event in added] == [item.id for item in final.output]
+        assert "It was the lease." in final.output_text
+        _, after = streamed(host, input="And now?", previous_response_id=final.id)
+        assert "It was the lease." in after.output_text
+        assert provider.bodies[-1]["previous_response_id"] == "resp_1"
+        assert provider.refused == []
+
+
+@pytest.mark.parametrize("which", ["responses", pytest.param("responses-stream", marks=pytest.mark.slow)])
+def test_going_on_from_a_search_beside_calls_of_the_host(which: str) -> None:
+    """The provider wants a result for each call of the response: that of the search is sent with the host's."""
+    both = agent.Answer("Both.", "", [RECALL, CLIENT_CALL])
+    with scripted(which, both, DONE) as (host, provider):
+        response = ask(host, long(host))
+        (call,) = host.read(response)[1]
+        results = host.results([(call, agent.Outcome("found it here"))])
+        after = host.client.responses.create(model="gpt-4o", input=results, previous_response_id=response.id)
+        assert "It was the lease." in after.output_text
+        found, own = provider.bodies[-1]["input"]
+        assert "[Found in the history" in found["output"]
+        assert own["output"] == "found it here"
+        assert provider.refused == []
+
+
+def test_a_response_that_failed_after_it_began_is_the_same_response() -> None:
+    """An error in a later reply has the id that the client knows."""
+    from plimsoll.formats.inner_streams import joined_stream
+
+    stream = joined_stream("openai-responses", NAMES)
+    said = {"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "id": "m"}}
+    for response, event in (("r1", said), ("r2", {"type": "response.failed", "response": {"id": "r2"}})):
+        assert not stream.take("", {"type": "response.created", "response": {"id": response}})
+        *_, (_, last) = stream.take("", event)
+        stream.turn()
+    assert last["response"]["id"] == "r1"

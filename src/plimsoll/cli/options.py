@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from plimsoll.cli.output import Refused
+from plimsoll.errors import SettingError
 from plimsoll.regex import regex
 
 FORMAT_NAMES = ("openai-chat", "openai-responses", "anthropic", "ui-parts")
@@ -94,12 +94,14 @@ def add_out(parser: argparse._ActionsContainer) -> None:
 
 
 def token_in(file: str) -> str:
-    """The token in the first line of a file, which no list of processes shows. Raises Refused, OSError."""
+    """The token in the first line of a file, which no list of processes shows. Raises SettingError, OSError."""
     with Path(file).open(encoding="utf-8-sig", errors="replace") as stream:
         line = stream.readline(_TOKEN_CHARS_MAX + 1)
     token = line.strip()
-    if not token or len(line) > _TOKEN_CHARS_MAX:
-        raise Refused(f"{file}: no token in its first line")
+    if not token:
+        raise SettingError("token", f"is empty: {file} has no token in its first line")
+    if len(line) > _TOKEN_CHARS_MAX:
+        raise SettingError("token", f"is too long: {file} has no token in its first line")
     return token
 
 

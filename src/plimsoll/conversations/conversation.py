@@ -217,6 +217,12 @@ class HostConversation:
                     self._inner.open = []
         return replace(to, body=with_more(to.body, parts, [*message, *found]), find_origins=None)
 
+    def found_beside(self, message: Sequence[Any]) -> list[Any]:
+        """What the searches find that an answer for the host has beside its own calls."""
+        calls, _ = inner_calls(message)
+        with self.lock:
+            return found_by(calls, self._search, self.format, is_last=False) if calls else []
+
     def released(self) -> None:
         """The request prepared last gets no answer: it failed, or its host has gone."""
         with self.lock:

@@ -19,6 +19,11 @@ Events = Iterable[tuple[str, Wire]]
 class JoinedStream(Protocol):
     """Several streams as one."""
 
+    @property
+    def ids(self) -> tuple[str, str] | None:
+        """The id that the client was shown and the one that the provider goes on from, where an API has such ids."""
+        ...
+
     def take(self, name: str, data: Wire) -> Events:
         """Take an event of the running stream. Returns what to pass on."""
         ...
@@ -40,6 +45,8 @@ def joined_stream(format: FormatName, names: Collection[str]) -> JoinedStream:
 
 class _ChatStream:
     """Chat Completions."""
+
+    ids = None
 
     def __init__(self, names: Collection[str]) -> None:
         self._names = names
@@ -138,49 +145,74 @@ class _ResponsesStream:
     def __init__(self, names: Collection[str]) -> None:
         self._names = names
         self._head: Wire = {}
-        """What the first response is called, and with it the whole: SDKs insist on it."""
+        """What the first response is called of which anything was passed on, and with it the whole: SDKs insist on it."""
+        self._opening: list[tuple[str, Wire]] = []
+        """How the running response begins, held until it says something: if it only searches, the client never hears of it."""
+        self._has_begun = False
         self._finals: list[tuple[str, Wire]] = []
         self._shown: dict[int, int] = {}
         self._inner: set[int] = set()
         self._items = self._sequence = 0
-        self._is_first = True
 
     def take(self, name: str, data: Wire) -> Events:
         """An event."""
         kind, index, item = data.get("type"), data.get("output_index"), data.get("item")
         if kind in ("response.created", "response.in_progress", "response.queued"):
-            if not self._is_first:
-                return []
-            self._head = {key: data["response"][key] for key in ("id", "created_at") if key in data.get("response", ())}
+            self._opening += [] if self._has_begun else [(name, data)]
+            return []
         if kind in ("response.completed", "response.incomplete"):
             self._finals.append((name, data))
             return []
         if not isinstance(index, int):
-            return [(name, self._numbered(data))]
+            return [*self._begun(), (name, self._numbered(self._headed(data)))]
         if kind == "response.output_item.added" and isinstance(item, dict) and is_inner(item, self._names):
             self._inner.add(index)
         if index in self._inner:
             return []
+        opening = self._begun()
         if index not in self._shown:
             self._shown[index] = self._items
             self._items += 1
-        return [(name, self._numbered({**data, "output_index": self._shown[index]}))]
+        return [*opening, (name, self._numbered({**data, "output_index": self._shown[index]}))]
+
+    @property
+    def ids(self) -> tuple[str, str] | None:
+        """What the client was shown, and what the provider calls the last response."""
+        last = self._finals[-1][1].get("response") if self._finals else None
+        upstream = last.get("id") if isinstance(last, dict) else None
+        shown = self._head.get("id", upstream)
+        return (shown, upstream) if isinstance(shown, str) and isinstance(upstream, str) else None
+
+    def _begun(self) -> list[tuple[str, Wire]]:
+        """How the response begins, where that was not passed on yet."""
+        opening, self._opening = self._opening, []
+        for _, data in opening:
+            response = data.get("response")
+            if not self._head and isinstance(response, dict):
+                self._head = {key: response[key] for key in ("id", "created_at") if key in response}
+        self._has_begun = True
+        return [(name, self._numbered(data)) for name, data in opening]
+
+    def _headed(self, data: Wire) -> Wire:
+        """An event with what the client knows the response by."""
+        response = data.get("response")
+        return {**data, "response": {**response, **self._head}} if isinstance(response, dict) else data
 
     def turn(self) -> None:
         """Another stream follows."""
-        self._shown, self._inner, self._is_first = {}, set(), False
+        self._shown, self._inner, self._opening = {}, set(), []
 
     def end(self) -> Events:
         """The whole response."""
+        yield from self._begun()
         if not self._finals:
             return
         name, last = self._finals[-1]
         responses = [data["response"] for _, data in self._finals if isinstance(data.get("response"), dict)]
         whole = joined("openai-responses", responses, self._names) if responses else last.get("response")
-        whole = {**whole, **self._head} if isinstance(whole, dict) else whole
         if isinstance(whole, dict) and whole.get("output") and whole["output"][-1] == said_item(NO_ANSWER):
             yield from self._added(whole["output"][-1])
-        yield name, self._numbered({**last, "response": whole})
+        yield name, self._numbered(self._headed({**last, "response": whole}))
 
     def _added(self, item: Wire) -> Iterator[tuple[str, Wire]]:
         """The events of an item that no stream had."""
@@ -205,6 +237,8 @@ class _ResponsesStream:
 
 class _MessagesStream:
     """Messages."""
+
+    ids = None
 
     def __init__(self, names: Collection[str]) -> None:
         self._names = names

@@ -18,6 +18,7 @@ from plimsoll.limits import MCP_TOKEN_CHARS_MIN
 from plimsoll.mcp.server import server_for
 from plimsoll.mcp.sessions import ServedSessions
 from plimsoll.regex import regex
+from plimsoll.validation import token_or_none
 
 PATH = "/mcp"
 _ADDRESS = regex(r"(?:\[([0-9a-fA-F:.]{2,45})\]|([A-Za-z0-9.-]{1,253})):([0-9]{1,5})")
@@ -35,6 +36,7 @@ def address(text: str) -> tuple[str, int]:
 
 def checked_token(token: str | None) -> str | None:
     """A token that is hard to guess and can stand in a header. Raises SettingError, which does not repeat it."""
+    token = token_or_none(token)
     if token is not None and (len(token) < MCP_TOKEN_CHARS_MIN or not _TOKEN.fullmatch(token)):
         raise SettingError("token", f"{MCP_TOKEN_CHARS_MIN} or more printable characters without spaces are needed")
     return token

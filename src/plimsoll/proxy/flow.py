@@ -20,6 +20,7 @@ from plimsoll.formats.overflow import Overflow
 from plimsoll.formats.requests import ROUTES, parts_of
 from plimsoll.message import FormatName
 from plimsoll.proxy.gate import MARGIN_TOKENS, Gate, Track, may_hold_media
+from plimsoll.proxy.links import ResponseLinks
 from plimsoll.proxy.reply import Reply
 from plimsoll.proxy.rounds import Rounds
 
@@ -57,6 +58,7 @@ class Flow:
     def __init__(self, conversations: Conversations) -> None:
         self.conversations = conversations
         self.gate = Gate()
+        self.links = ResponseLinks()
 
     def exchange(self, asked: Asked) -> ProxiedRequest:
         """An exchange for a request. Takes microseconds."""
@@ -86,6 +88,8 @@ class ProxiedRequest:
         """True for a large body of no known conversation, which may fit by its size alone."""
         self._offering: bytes | None = None
         """The newest body in which the model is offered tools."""
+        self._found: list[Any] = []
+        """What the searches found that came together with calls of the client's tools."""
         self._key = f"{asked.path} {asked.window_tokens or ''}"
         """Requests with the same are compared."""
         self.ready: bytes | None = None
@@ -193,11 +197,17 @@ class ProxiedRequest:
             messages, usage = reply.answer()
             found = before.conversation.searched(request, messages, usage, to=before)
             if found is None:
+                self._found = before.conversation.found_beside(messages)
                 return None
             self.prepared = found
             return self._encoded(found)
         self.problem = f"{type(searching.error).__name__} while the history was searched"
         return None
+
+    def link(self, ids: tuple[str, str] | None) -> None:
+        """Note under which id the client was shown a response that the provider knows by another."""
+        if ids is not None:
+            self._flow.links.note(*ids, self._found)
 
     def reply(self, status: int, content_type: str, *, encoded: bool = False) -> Reply:
         """A reader of the reply."""
@@ -220,6 +230,10 @@ class ProxiedRequest:
 
     def _decided(self) -> bytes | None:
         asked = self.asked
+        followed = self._flow.links.followed(asked.text) if asked.format == "openai-responses" else None
+        if followed is not None:
+            self.lane = "other"
+            return followed
         if asked.name is not None:
             return None
         gate = self._flow.gate

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError
 from plimsoll.regex import regex
-from plimsoll.validation import integer, short_repr
+from plimsoll.validation import integer, short_repr, token_or_none
 
 PORT: Final = 8790
 _HOST = regex(r"[a-z0-9.-]{1,253}(?::[0-9]{1,5})?|\[[0-9a-f:.]{2,45}\](?::[0-9]{1,5})?")
@@ -58,6 +58,7 @@ def checked_options(  # noqa: PLR0913 - the options of a proxy
     idle_timeout_s: float = 600.0,
 ) -> ProxyOptions:
     """The options. Raises SettingError for an invalid one, for one that would be unsafe, and for a proxy of itself."""
+    token = token_or_none(token)
     if not is_loopback(host) and token is None:
         raise SettingError("token", f"is needed to listen on {short_repr(host)}, which others can reach (--token-file)")
     if token is not None and (len(token) < TOKEN_CHARS_MIN or not token.isascii() or not token.isprintable()):

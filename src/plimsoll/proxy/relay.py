@@ -72,6 +72,7 @@ class Relay:
                 self._rounds.turn()
                 return body
             rest = self._rounds.end(has_begun=sending.has_begun)
+            self._exchange.link(self._rounds.ids)
         self.note(reply)
         await sending.write(rest)
         return await sending.end()

@@ -30,6 +30,8 @@ class Rounds:
         self._is_too_large = False
         """True for a whole reply that is too large to be read: it is passed on as it is."""
         self._unpacker: Any = None
+        self.ids: tuple[str, str] | None = None
+        """Set at the end: the id of the response that the client was shown, and the one that the provider goes on from."""
 
     def begin(self, status: int, content_type: str, encoding: str) -> None:
         """Another reply begins."""
@@ -88,12 +90,15 @@ class Rounds:
         if self._is_too_large:
             return b""
         if self._is_stream:
+            self.ids = self._stream.ids
             return _written(self._stream.end()) + (b"data: [DONE]\n\n" if self._has_mark else b"")
         found = _object(bytes(self._whole))
         if self._is_error and has_begun:
             return self.failed(found or {})
         if self._is_error or found is None:
             return bytes(self._whole)
+        if self._format == "openai-responses" and isinstance(found.get("id"), str):
+            self.ids = (found["id"], found["id"])
         return json.dumps(joined(self._format, [*self._responses, found], self._names)).encode("ascii")
 
     def _given_up(self) -> bytes:

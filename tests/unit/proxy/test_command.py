@@ -9,7 +9,10 @@ import pytest
 
 from plimsoll.cli.main import main
 from plimsoll.conversations.conversations import Conversations
+from plimsoll.errors import SettingError
+from plimsoll.mcp.http import checked_token
 from plimsoll.proxy.flow import Asked, Flow
+from plimsoll.proxy.options import checked_options
 
 RAW = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": "Why?"}]}).encode()
 
@@ -31,6 +34,30 @@ def test_unsafe_or_wrong_options_are_refused(words, told, capsys, tmp_path, monk
     error = capsys.readouterr().err
     assert told in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize("given", ["", " \t"])
+@pytest.mark.parametrize("place", ["option", "file", "variable", "library", "mcp"])
+def test_an_empty_token_is_refused_everywhere(place, given, capsys, tmp_path, monkeypatch):
+    """What a variable that was never set leaves is no wish to serve without a token, on loopback either."""
+    served = []
+    monkeypatch.setattr("plimsoll.proxy.run.serve", lambda options, **_: served.append(options))
+    file = tmp_path / "token"
+    file.write_text(given)
+    words = {"option": ["--token", given], "file": ["--token-file", str(file)]}.get(place, [])
+    if place == "variable":
+        monkeypatch.setenv("PLIMSOLL_PROXY_TOKEN", given)
+    if place == "library":
+        with pytest.raises(SettingError, match=r"token.*is empty"):
+            checked_options("https://provider", token=given)
+    elif place == "mcp":
+        with pytest.raises(SettingError, match=r"token.*is empty"):
+            checked_token(given)
+    else:
+        assert main(["serve", "--upstream", "https://provider", *words]) == 1
+        assert "token" in (told := capsys.readouterr().err)
+        assert "is empty" in told
+    assert served == []
 
 
 def test_the_token_may_be_in_a_file(capsys, tmp_path, monkeypatch):

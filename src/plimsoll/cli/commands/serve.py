@@ -59,14 +59,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Serve until interrupted."""
     from plimsoll.proxy.options import checked_options
 
-    if arguments.token and arguments.token_file is not None:
+    if arguments.token is not None and arguments.token_file is not None:
         raise WrongUsage("--token and --token-file name one thing each: give one of them")
     given = token_in(arguments.token_file) if arguments.token_file is not None else arguments.token
     options = checked_options(
         arguments.upstream,
         host=arguments.host,
         port=arguments.port,
-        token=given or os.environ.get(TOKEN) or None,
+        token=os.environ.get(TOKEN) if given is None else given,
         allow_hosts=arguments.allow_host,
         requests_max=arguments.max_requests,
         idle_timeout_s=float(arguments.timeout),
