@@ -142,7 +142,12 @@ class Ranking:
             yield self._fields[number].candidate(unit, score)
 
     def matched(self, most: int) -> list[frozenset[str]]:
-        """What each of the best units has of the question's terms, itself or in its heading. Needs no texts."""
+        """What each of the best units has of the question's terms, itself or in its heading. Needs no texts.
+
+        Of a question without terms nothing is known before texts are read: it is as if one unit had none.
+        """
+        if not self.asked:
+            return [frozenset()]
         best = heapq.nlargest(
             most,
             ((score, number, unit) for number, scores in enumerate(self._scores) for unit, score in scores.items()),

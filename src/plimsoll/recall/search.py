@@ -14,11 +14,13 @@ from itertools import islice
 from typing import Any
 
 from plimsoll.dataclass import dataclass
+from plimsoll.limits import RECALL_QUERY_CHARS_MAX
 from plimsoll.protocols import TokenCounter
 from plimsoll.recall.choosing import FIRST_HOP, HITS_MAX, LED_SHARE, Choice, runs, said_of
 from plimsoll.recall.cues import SPOKEN_MIN
 from plimsoll.recall.filters import Filters
 from plimsoll.recall.index import Index
+from plimsoll.recall.literal import with_string
 from plimsoll.recall.ranking import RARE_MAX, Candidate, Ranking
 from plimsoll.recall.words import STOP
 from plimsoll.regex import regex
@@ -78,10 +80,13 @@ def search(  # noqa: PLR0913 - one search
     """The hits for a query, best first, with at most `max_tokens` tokens of text by the counter's upper bound.
 
     Messages at the positions in `shown` are excluded, and what the filters do not admit. The search ends when nothing relevant is
-    left. Its cost grows with the occurrences of the query's terms, up to a limit.
+    left. Its cost grows with the occurrences of the query's terms, up to a limit. A query of signs alone is looked for as it is.
     """
     ranking = Ranking(index, query, shown, filters)
     choice = Choice(counter, max_tokens)
+    if not ranking.asked and query.strip():
+        choice.take(with_string(index, query.strip()[:RECALL_QUERY_CHARS_MAX], shown, filters), FIRST_HOP)
+        return _hits(choice, max_tokens, session)
     choice.take(ranking.best(), FIRST_HOP)
     if not any(pick.matches for pick in choice.picked):
         choice = Choice(counter, max_tokens, skips_phatic=False)
@@ -89,6 +94,11 @@ def search(  # noqa: PLR0913 - one search
     if choice.picked and not choice.is_full:
         ranking.widen(further_terms(index, ranking.asked, list(islice(ranking.best(), SHARING_HITS))))
         choice.take(ranking.best(), HITS_MAX, LED_SHARE)
+    return _hits(choice, max_tokens, session)
+
+
+def _hits(choice: Choice, max_tokens: int, session: str) -> list[Hit]:
+    """The chosen units as hits, best first."""
     top = max((pick.score for pick in choice.picked), default=1.0)
     return _fitting([_hit(run, top, session) for run in runs(choice.picked)], choice, max_tokens)
 

@@ -15,13 +15,18 @@ UNSPACED = (
 """Scripts without spaces between words (Chinese, Japanese, Thai, Khmer, Burmese), or whose words change by marks and endings
 (those of India, Korean). Their terms are characters and pairs of characters."""
 
+_PICTURES = "\u2600-\u27bf\u2b50-\u2b55\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
+"""Emoji and dingbats, each a word, without the marks that only colour or join them."""
+
 WORD_CHARS_MAX = 64
 """Only this many characters of a word are indexed: longer ones are data."""
 
 _MEMO_WORDS_MAX = 1 << 16
 
 _ASCII_WORD = regex(r"[A-Za-z0-9_]+")
-_WORD = regex(rf"[{UNSPACED}]+|[^\W{UNSPACED}]+(?:[\u0300-\u036f]+[^\W{UNSPACED}]*)*")
+_WORD = regex(
+    rf"[{UNSPACED}]+|[\U0001f1e6-\U0001f1ff]{{2}}|[{_PICTURES}]|[^\W{UNSPACED}]+(?:[\u0300-\u036f]+[^\W{UNSPACED}]*)*"
+)
 _RUN = regex(rf"[{UNSPACED}]")
 _COMPOUND = regex(r"_|[a-z][A-Z]|[A-Za-z][0-9]|[A-Z]{2}[a-z]")
 _PART = regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -30,7 +35,7 @@ _CODE = regex(r"[0-9][A-Za-z]")
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, unchanged; a run of a script without spaces is one word. Linear."""
+    """The words of a text, unchanged; a run of a script without spaces is one word, and so is an emoji. Linear."""
     return (_ASCII_WORD if text.isascii() else _WORD).findall(text)
 
 

@@ -175,6 +175,17 @@ def test_stop_words_alone_are_searched():
     )
 
 
+@pytest.mark.parametrize("query", ["!==", "->", "??", " ⇒ ", "🚀", "🚀 🚀"])
+def test_signs_and_emoji_are_searched(query):
+    """Signs as they stand, an emoji as a word; the newest first, and none that is shown."""
+    said = "if (a !== b) return c->d ?? e ⇒ f; 🚀"
+    messages = [text_message("user", f"{n}: {said if n in {2, 4, 6} else FILLER}") for n in range(7)]
+
+    hits = found(messages, query, shown={6}, max_tokens=400)
+    assert [hit.position for hit in hits][:2] == [4, 2]
+    assert all(hit.position in {2, 4} for hit in hits if query.strip() in hit.text)
+
+
 @pytest.mark.parametrize("max_tokens", [0, 1, 5, 30, 100, 1000])
 def test_hits_keep_within_their_tokens(max_tokens):
     """All texts together cost at most `max_tokens`; with little room the best one is cut."""

@@ -50,6 +50,11 @@ def test_endings_that_are_no_endings_stay(word):
         ("กรุงเทพ", "กร"),
         ("हिन्दी", "हि"),
         ("проверка границ", "границ"),
+        ("done 🎉🎉", "🎉"),
+        ("👍🏽", "👍"),
+        ("❤️", "❤"),
+        ("tests ✅ lint ❌", "❌"),
+        ("🇳🇴", "🇳🇴"),
     ],
 )
 def test_what_a_text_is_found_by(text, term):
