@@ -12,52 +12,25 @@ from plimsoll.message import FormatName, Wire
 from plimsoll.regex import regex
 
 _ITEM_TYPES: Final = frozenset(
-    {
-        *CALLS,
-        *RESULTS,
-        "reasoning",
-        "item_reference",
-        "compaction",
-        "compaction_trigger",
-        "web_search_call",
-        "file_search_call",
-        "image_generation_call",
-        "code_interpreter_call",
-        "mcp_call",
-        "mcp_list_tools",
-        "mcp_approval_request",
-        "mcp_approval_response",
-        "additional_tools",
-    }
-)
-_CHAT_FIELDS: Final = frozenset(
-    {"tool_calls", "tool_call_id", "function_call", "refusal", "reasoning_content", "audio"}
-)
+    (
+        "reasoning item_reference compaction compaction_trigger web_search_call file_search_call image_generation_call "
+        "code_interpreter_call mcp_call mcp_list_tools mcp_approval_request mcp_approval_response additional_tools"
+    ).split()
+).union(CALLS, RESULTS)
+_CHAT_FIELDS: Final = frozenset("tool_calls tool_call_id function_call refusal reasoning_content audio".split())
 _ANSWERED: Final = frozenset({"stop_reason", "usage", "model"})
 """Fields of an Anthropic response that a Responses item never has."""
 
-_BLOCK_FORMATS: Final[dict[str, FormatName]] = {
-    "image_url": "openai-chat",
-    "input_audio": "openai-chat",
-    "file": "openai-chat",
-    "refusal": "openai-chat",
-    "input_text": "openai-responses",
-    "output_text": "openai-responses",
-    "input_image": "openai-responses",
-    "input_file": "openai-responses",
-    "tool_use": "anthropic",
-    "tool_result": "anthropic",
-    "thinking": "anthropic",
-    "redacted_thinking": "anthropic",
-    "server_tool_use": "anthropic",
-    "mcp_tool_use": "anthropic",
-    "container_upload": "anthropic",
-    "image": "anthropic",
-    "document": "anthropic",
-    "search_result": "anthropic",
+_BLOCKS: Final[dict[FormatName, str]] = {
+    "openai-chat": "image_url input_audio file refusal",
+    "openai-responses": "input_text output_text input_image input_file",
+    "anthropic": (
+        "tool_use tool_result thinking redacted_thinking server_tool_use mcp_tool_use container_upload image document "
+        "search_result"
+    ),
 }
-
-
+"""Types of blocks that only one format has."""
+_BLOCK_FORMATS: Final = {kind: format for format, kinds in _BLOCKS.items() for kind in kinds.split()}
 _CLAUDE: Final = regex(r"(?:[a-z-]{2,12}\.){0,2}claude-")
 """Names of Claude in Anthropic's API and in clouds with its format. Routers, which use other formats, prefix a path."""
 

@@ -11,12 +11,7 @@ from plimsoll.limits import SETTING_TOKENS_MAX
 from plimsoll.regex import regex
 
 _CODES: Final = frozenset(
-    {
-        "context_length_exceeded",
-        "exceed_context_size_error",
-        "context_window_exceeded",
-        "model_max_prompt_tokens_exceeded",
-    }
+    "context_length_exceeded exceed_context_size_error context_window_exceeded model_max_prompt_tokens_exceeded".split()
 )
 _WORDS = regex(
     r"prompt is too long|maximum context length|maximum prompt length|context[ _](?:length|window|size|limit)|input is too long"

@@ -22,22 +22,8 @@ if TYPE_CHECKING:
 
 LanguageChoice: TypeAlias = Literal["auto", "en", "zh"]
 
-_ORDER = (
-    "topic",
-    "request",
-    "constraint",
-    "told",
-    "work",
-    "chat",
-    "peers",
-    "decision",
-    "modified",
-    "read",
-    "symbol",
-    "command",
-    "error",
-    "identifier",
-    "activity",
+_ORDER = tuple(
+    "topic request constraint told work chat peers decision modified read symbol command error identifier activity".split()
 )
 _TALK_SECTIONS = ("chat", "peers", "decision", "told")
 _TALK_DROP_ORDER = (

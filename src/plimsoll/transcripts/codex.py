@@ -44,23 +44,11 @@ from plimsoll.transcripts.values import (
 )
 
 ITEM_TYPES = frozenset(
-    {
-        "message",
-        "reasoning",
-        "function_call",
-        "function_call_output",
-        "custom_tool_call",
-        "custom_tool_call_output",
-        "local_shell_call",
-        "tool_search_call",
-        "tool_search_output",
-        "web_search_call",
-        "image_generation_call",
-        "compaction",
-        "compaction_summary",
-        "context_compaction",
-        "agent_message",
-    }
+    (
+        "message reasoning function_call function_call_output custom_tool_call custom_tool_call_output local_shell_call "
+        "tool_search_call tool_search_output web_search_call image_generation_call compaction compaction_summary "
+        "context_compaction agent_message"
+    ).split()
 )
 """The types of response items that the tool sends. Others stay in the file."""
 

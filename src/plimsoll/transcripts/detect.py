@@ -21,19 +21,10 @@ from plimsoll.transcripts.values import Conversation, Exported, Finding, SourceL
 _LOOK_LINES = 50
 _CODEX_LINES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 _CLAUDE_LINES = frozenset(
-    {
-        "file-history-snapshot",
-        "queue-operation",
-        "progress",
-        "attachment",
-        "last-prompt",
-        "pr-link",
-        "custom-title",
-        "ai-title",
-        "saved_hook_context",
-        "permission-mode",
-        "agent-name",
-    }
+    (
+        "file-history-snapshot queue-operation progress attachment last-prompt pr-link custom-title ai-title "
+        "saved_hook_context permission-mode agent-name"
+    ).split()
 )
 
 

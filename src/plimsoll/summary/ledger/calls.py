@@ -25,17 +25,7 @@ _WORDS: tuple[tuple[Action, tuple[str, ...]], ...] = (
 )
 """Words in a tool's name, in order of precedence; without one, the arguments decide."""
 
-_PATH_KEYS = (
-    "file_path",
-    "path",
-    "filename",
-    "notebook_path",
-    "target_file",
-    "file",
-    "target",
-    "destination",
-    "filePath",
-)
+_PATH_KEYS = tuple("file_path path filename notebook_path target_file file target destination filePath".split())
 _COMMAND_KEYS = ("command", "cmd", "script", "code")
 _EDIT_KEYS = frozenset(
     {"old_str", "new_str", "old_string", "new_string", "content", "oldText", "newText", "edits", "patch"}

@@ -55,28 +55,7 @@ _UNIX_ERROR = regex(
 )
 """A Unix error message: the program, its operand, and the reason."""
 
-_PRINTERS = frozenset(
-    {
-        "cat",
-        "head",
-        "tail",
-        "less",
-        "more",
-        "bat",
-        "nl",
-        "grep",
-        "egrep",
-        "rg",
-        "ag",
-        "find",
-        "ls",
-        "tree",
-        "awk",
-        "sed",
-        "jq",
-        "diff",
-    }
-)
+_PRINTERS = frozenset("cat head tail less more bat nl grep egrep rg ag find ls tree awk sed jq diff".split())
 """Programs that print other content, whose errors are not their own."""
 
 

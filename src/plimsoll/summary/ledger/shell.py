@@ -22,48 +22,10 @@ _QUOTES = regex(r"""\\(.)|'([^'\n]*)'|"((?:[^"\\\n]|\\.)*)\"""", re.DOTALL)
 _FILE = regex(r"(?:~|\.{0,2}|[A-Za-z]:)?[\w@+=.,~\\/-]*[\w-]\.[A-Za-z][\w]{0,9}\Z")
 _SKIPPED = frozenset({"/dev/null", "/dev/stderr", "/dev/stdout"})
 
-_PREFIX_PROGRAMS = frozenset(
-    {
-        "sudo",
-        "doas",
-        "env",
-        "time",
-        "nohup",
-        "nice",
-        "command",
-        "exec",
-        "builtin",
-        "then",
-        "do",
-        "else",
-        "xargs",
-        "timeout",
-        "!",
-    }
-)
+_PREFIX_PROGRAMS = frozenset("sudo doas env time nohup nice command exec builtin then do else xargs timeout !".split())
 """Words that precede the actual program."""
 
-_READERS = frozenset(
-    {
-        "cat",
-        "head",
-        "tail",
-        "less",
-        "more",
-        "nl",
-        "bat",
-        "wc",
-        "source",
-        "sed",
-        "awk",
-        "jq",
-        "diff",
-        "cmp",
-        "gunzip",
-        "unzip",
-        "get-content",
-    }
-)
+_READERS = frozenset("cat head tail less more nl bat wc source sed awk jq diff cmp gunzip unzip get-content".split())
 _WRITERS = frozenset(
     {"tee", "touch", "mv", "rm", "unlink", "shred", "truncate", "patch", "rename", "black", "isort", "rustfmt", "gzip",
      "bzip2", "xz", "move-item", "remove-item", "set-content", "add-content", "out-file", "new-item", "clear-content"}
