@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple, cast
 
-from plimsoll.memory.wording_en import EN
+from plimsoll.memory.wording_en import EN, PARTS
 from plimsoll.memory.wording_zh import ZH
 from plimsoll.protocols import MemoryKind
 from plimsoll.regex import regex
@@ -25,10 +26,20 @@ class Wording(NamedTuple):
 _CJK = "cjk"
 """Stands for the characters of which each Chinese wording has one."""
 
-WORDINGS: tuple[Wording, ...] = tuple(
-    Wording(frozenset(cues.split()), kind, regex(pattern, re.IGNORECASE), confidence, importance)
-    for cues, kind, pattern, confidence, importance in (*EN, *((_CJK, *row) for row in ZH))
-)
+
+def _read(table: str) -> Iterator[Wording]:
+    """The wordings in a table, whose patterns are indented below what is said of them."""
+    for name, part in PARTS.items():
+        table = table.replace(f"{{{name}}}", part)
+    for row in re.split(r"\n(?=\S)", table.strip()):
+        head, *lines = row.split("\n")
+        kind, confidence, importance, *cues = head.split()
+        pattern = regex("".join(map(str.strip, lines)), re.IGNORECASE)
+        words = frozenset(cues or (_CJK,))
+        yield Wording(words, cast(MemoryKind, kind), pattern, float(confidence), int(importance))
+
+
+WORDINGS = (*_read(EN), *_read(ZH))
 """The first that matches gives a sentence its kind."""
 
 REMEMBER = regex(
