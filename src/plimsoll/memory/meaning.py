@@ -64,38 +64,33 @@ GROUP_WORDS = MappingProxyType(
 
 
 _UNSAID = regex(
-    r"\b(?:please|really|also|just|now|actually|always|usually|generally|normally|typically|mostly|only|"
-    r"still|currently|personally|very|much|so|ok|okay|instead"
-    r"|from now on|going forward|in (?:the )?future|by default|as a rule|whenever possible|anymore|any more|"
-    r"any longer|again|everywhere|i|i'm|i'd|i've|me|my|mine|we|we're|we've|our"
-    r"|us|you|your|the|a|an|this|that|to|do|does|did|will|would|should|shall|be|am|is|are|was|were|have|has|"
-    r"had|been|let's|all|it|and|of|for|when|while)\b"
-    r"|请|麻烦|以后|今后|从现在起|往后|总是|始终|一直|一律|永远|通常|一般|平时|现在|目前|还是|直接|我们|"
-    r"咱们|我|你|您|的|都|了|吧|啦|呀|就|也|很|最|更|比较|特别|是",
+    r"\b(?:please|really|also|just|now|actually|always|usually|generally|normally|typically|mostly|only|still"
+    r"|currently|personally|very|much|so|ok|okay|instead|from now on|going forward|in (?:the )?future|by default"
+    r"|as a rule|whenever possible|anymore|any more|any longer|again|everywhere|i|i'm|i'd|i've|me|my|mine|we|we're"
+    r"|we've|our|us|you|your|the|a|an|this|that|to|do|does|did|will|would|should|shall|be|am|is|are|was|were|have|has"
+    r"|had|been|let's|all|it|and|of|for|when|while)\b|请|麻烦|以后|今后|从现在起|往后|总是|始终|一直|一律|永远|通常"
+    r"|一般|平时|现在|目前|还是|直接|我们|咱们|我|你|您|的|都|了|吧|啦|呀|就|也|很|最|更|比较|特别|是",
     re.IGNORECASE,
 )
 """Words that do not change what is stated."""
 
 _NEGATION = regex(
-    r"\b(?:not|no|never|don'?t|do not|doesn'?t|does not|didn'?t|can'?t|cannot|won'?t|isn'?t|aren'?t|wasn'?t|"
-    r"no longer|avoid|stop|without|hate|dislike|detest|stopped"
-    r"|can'?t stand|quit)\b|不(?:要|再|能|得|准|许|可|喜欢|用|想|吃|喝|爱|是)?|别|从不|从来不|没有?|禁止|"
-    r"避免|讨厌|停止|受不了",
+    r"\b(?:not|no|never|don'?t|do not|doesn'?t|does not|didn'?t|can'?t|cannot|won'?t|isn'?t|aren'?t|wasn'?t|no longer"
+    r"|avoid|stop|without|hate|dislike|detest|stopped|can'?t stand|quit)\b|不(?:要|再|能|得|准|许|可|喜欢|用|想|吃|喝"
+    r"|爱|是)?|别|从不|从来不|没有?|禁止|避免|讨厌|停止|受不了",
     re.IGNORECASE,
 )
 _CHOOSING = regex(
-    r"\b(?:prefer(?:s|red)?|like[sd]?|love[sd]?|enjoy(?:s|ed)?|adore|favou?r|use[sd]?|using|want|"
-    r"stick(?:ing)? (?:to|with)|go(?:ing)? with|switch(?:ed|ing)? (?:over )?to|rather"
-    r"|adopt(?:ed)?|chose|chosen|picked|decided (?:on|to|for)|settled (?:on|for)|opted for|"
-    r"standardi[sz]ed? on|hate|dislike|detest|avoid|stop|fan of|fond of|write in|code in"
-    r"|migrated to|moved to)\b|喜欢|偏好|偏爱|习惯|倾向于?|爱用|使用|采用|改用|换成|改成|改为|决定|选定|"
-    r"选择|用|爱|讨厌",
+    r"\b(?:prefer(?:s|red)?|like[sd]?|love[sd]?|enjoy(?:s|ed)?|adore|favou?r|use[sd]?|using|want|stick(?:ing)? (?:to"
+    r"|with)|go(?:ing)? with|switch(?:ed|ing)? (?:over )?to|rather|adopt(?:ed)?|chose|chosen|picked|decided (?:on|to"
+    r"|for)|settled (?:on|for)|opted for|standardi[sz]ed? on|hate|dislike|detest|avoid|stop|fan of|fond of|write in"
+    r"|code in|migrated to|moved to)\b|喜欢|偏好|偏爱|习惯|倾向于?|爱用|使用|采用|改用|换成|改成|改为|决定|选定|选择"
+    r"|用|爱|讨厌",
     re.IGNORECASE,
 )
 _REJECTED = regex(
-    r"\b(?:instead of|rather than|in place of|over|and not|,? ?not|but not|no longer|no more|away from|"
-    r"replacing)\s+(?P<en>[^,.;。，]+)"
-    r"|(?:而不是|而非|不要用|不用|别用|不再用|代替|取代|不是)\s*(?P<zh>[^,.;。，]+)",
+    r"\b(?:instead of|rather than|in place of|over|and not|,? ?not|but not|no longer|no more|away from"
+    r"|replacing)\s+(?P<en>[^,.;。，]+)|(?:而不是|而非|不要用|不用|别用|不再用|代替|取代|不是)\s*(?P<zh>[^,.;。，]+)",
     re.IGNORECASE,
 )
 """What a choice rejects; only read after the value that is chosen."""
@@ -150,9 +145,8 @@ _SLOTS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (
             "language",
             (
-                r"\b(?:answer|reply|respond|speak|talk|"
-                r"write)(?: to)?(?: me)? (?:only )?(?:in) (?P<value>[A-Za-z]+)\b|用(?P<value2>中文|英文|英语|"
-                r"汉语|日语|法语|德语).{0,4}(?:回答|回复|交流|沟通|答复)"
+                r"\b(?:answer|reply|respond|speak|talk|write)(?: to)?(?: me)? (?:only )?(?:in) (?P<value>[A-Za-z]+)\b"
+                r"|用(?P<value2>中文|英文|英语|汉语|日语|法语|德语).{0,4}(?:回答|回复|交流|沟通|答复)"
             ),
         ),
     )
@@ -166,15 +160,14 @@ _COPULA = regex(
     re.IGNORECASE,
 )
 _ONE_VALUE = regex(
-    r"\b(?:name|branch|port|version|address|url|host|e-?mail|phone|number|birthday|deadline|date|time ?zone|"
-    r"colou?r|editor|ide|shell|os|laptop|database|db|framework|language|licen[cs]e"
-    r"|path|directory|folder|region|domain|limit|length|size|indent\w*|style|theme|manager|boss|wife|"
-    r"husband|partner|city|country|hometown|job|role|title|favou?rite|preferred|default|usual"
-    r"|main|primary|target|owner|budget|price|runtime|provider|cloud|schedule|day|formatter|linter|server|"
-    r"registry|endpoint|pronouns|employer|company|team|major|school|university|age|height|weight)s?\b"
-    r"|生日|名字|分支|端口|版本|地址|网址|域名|邮箱|电话|号码|截止日期|时区|颜色|编辑器|数据库|框架|语言|"
-    r"路径|目录|地区|风格|主题|老板|经理|妻子|老婆|丈夫|老公|城市|家乡|职业|职位|公司|负责人|预算|价格|年龄|"
-    r"身高|体重|默认|最喜欢",
+    r"\b(?:name|branch|port|version|address|url|host|e-?mail|phone|number|birthday|deadline|date|time ?zone|colou?r"
+    r"|editor|ide|shell|os|laptop|database|db|framework|language|licen[cs]e|path|directory|folder|region|domain|limit"
+    r"|length|size|indent\w*|style|theme|manager|boss|wife|husband|partner|city|country|hometown|job|role|title"
+    r"|favou?rite|preferred|default|usual|main|primary|target|owner|budget|price|runtime|provider|cloud|schedule|day"
+    r"|formatter|linter|server|registry|endpoint|pronouns|employer|company|team|major|school|university|age|height"
+    r"|weight)s?\b|生日|名字|分支|端口|版本|地址|网址|域名|邮箱|电话|号码|截止日期|时区|颜色|编辑器|数据库|框架|语言"
+    r"|路径|目录|地区|风格|主题|老板|经理|妻子|老婆|丈夫|老公|城市|家乡|职业|职位|公司|负责人|预算|价格|年龄|身高"
+    r"|体重|默认|最喜欢",
     re.IGNORECASE,
 )
 """Things that have one value at a time: what is said of them later replaces what was said before."""

@@ -9,11 +9,10 @@ from collections import Counter
 from plimsoll.regex import regex
 
 _KNOWN = regex(
-    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY|\b(?:sk|pk|rk|whsec)[-_][A-Za-z0-9_-]{8,}|\b(?:gh[pousr]|"
-    r"github_pat|glpat|npm|pypi|hf|dop_v1)[-_]"
-    r"[A-Za-z0-9_-]{10,}|\b(?:AKIA|ASIA|AIza|ya29\.)[A-Za-z0-9_-]{8,}|\bxox[abeoprs]-[A-Za-z0-9-]{6,}|"
-    r"\bSG\.[A-Za-z0-9_-]{10,}"
-    r"|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}|://[^\s/:@]{1,100}:[^\s/@]{1,200}@"
+    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY|\b(?:sk|pk|rk|whsec)[-_][A-Za-z0-9_-]{8,}|\b(?:gh[pousr]|github_pat|glpat"
+    r"|npm|pypi|hf|dop_v1)[-_][A-Za-z0-9_-]{10,}|\b(?:AKIA|ASIA|AIza|ya29\.)[A-Za-z0-9_-]{8,}"
+    r"|\bxox[abeoprs]-[A-Za-z0-9-]{6,}|\bSG\.[A-Za-z0-9_-]{10,}|\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}"
+    r"|://[^\s/:@]{1,100}:[^\s/@]{1,200}@"
 )
 """Shapes of keys and tokens that their issuers made recognisable, and addresses with a password."""
 

@@ -193,28 +193,24 @@ def _reported(text: str) -> Iterator[UserStatement]:
 
 NOT_SAID = regex(
     r"^(?:if|suppose|supposing|imagine|assume|assuming|pretend|what if|say i|let'?s say|unless|in case|as if|had i)\b"
-    r"|\b(?:he|she|they|someone|somebody|who|people|users?|customers?|the (?:log|tool|output|file|page|"
-    r"email|text|author|user|customer|website|readme|doc\w*|assistant|model|error|message))"
-    r" (?:says?|said|writes?|wrote|claims?|claimed|tells?|told|reads?|states?|asked|asks|prints?|printed|replied)\b"
-    r"|\b(?:for example|e\.g\.|hypothetically|for instance)\b|\b(?:do|does|did|should|could|would|can|shall|"
-    r"may|am|is|are) (?:i|we) \w+.*\?"
-    r"|\bi (?:wonder|guess|suppose|assume|doubt|thought)\b|\bas an? (?:ai|language model)\b"
-    r"|^(?:如果|假如|要是|假设|假装|比如|例如|倘若)|(?:他|她|他们|别人|有人|客户|用户|日志|文档|文件|网页|"
-    r"邮件)(?:说|写道|表示|声称|提到|问)",
+    r"|\b(?:he|she|they|someone|somebody|who|people|users?|customers?|the (?:log|tool|output|file|page|email|text"
+    r"|author|user|customer|website|readme|doc\w*|assistant|model|error|message)) (?:says?|said|writes?|wrote|claims?"
+    r"|claimed|tells?|told|reads?|states?|asked|asks|prints?|printed|replied)\b|\b(?:for example|e\.g\."
+    r"|hypothetically|for instance)\b|\b(?:do|does|did|should|could|would|can|shall|may|am|is|are) (?:i|we) \w+.*\?"
+    r"|\bi (?:wonder|guess|suppose|assume|doubt|thought)\b|\bas an? (?:ai|language model)\b|^(?:如果|假如|要是|假设"
+    r"|假装|比如|例如|倘若)|(?:他|她|他们|别人|有人|客户|用户|日志|文档|文件|网页|邮件)(?:说|写道|表示|声称|提到|问)",
     re.IGNORECASE,
 )
 """A condition, a quotation, an example: nothing that the speaker asserts."""
 
 PASTES = regex(
-    r"\b(?:translate|rewrite|rephrase|paraphrase|proof ?read|correct|edit|summari[sz]e|shorten|polish|"
-    r"improve|analy[sz]e|classify|extract|parse|continue"
-    r"|following|below|here(?:'s| is| are)|this is (?:the|what)|(?:log|output|error|email|letter|text|"
-    r"message|article|story|poem|transcript|document|file|page"
-    r"|review|paragraph|result|response|comment|readme|it|he|she|they) (?:says?|said|reads?|is|was|wrote|"
-    r"printed)|from the (?:log|file|docs?|page|email|tool)"
-    r"|got (?:this|the following)|output|log|traceback|quote)\b[^\n]{0,120}[:：]\s*$"
-    r"|(?:翻译|改写|润色|校对|总结|概括|分析|修改|以下|下面|如下|日志|输出|报错|邮件|原文|文章|内容|续写|"
-    r"提取)[^\n]{0,40}[:：]\s*$",
+    r"\b(?:translate|rewrite|rephrase|paraphrase|proof ?read|correct|edit|summari[sz]e|shorten|polish|improve"
+    r"|analy[sz]e|classify|extract|parse|continue|following|below|here(?:'s| is| are)|this is (?:the|what)|(?:log"
+    r"|output|error|email|letter|text|message|article|story|poem|transcript|document|file|page|review|paragraph"
+    r"|result|response|comment|readme|it|he|she|they) (?:says?|said|reads?|is|was|wrote|printed)|from the (?:log|file"
+    r"|docs?|page|email|tool)|got (?:this|the following)|output|log|traceback|quote)\b[^\n]{0,120}[:：]\s*$|(?:翻译"
+    r"|改写|润色|校对|总结|概括|分析|修改|以下|下面|如下|日志|输出|报错|邮件|原文|文章|内容|续写"
+    r"|提取)[^\n]{0,40}[:：]\s*$",
     re.IGNORECASE,
 )
 """A line after which a message holds somebody else's text."""
@@ -230,11 +226,10 @@ TASK = regex(
 """A line that asks for work on a text, which follows."""
 
 MACHINE = regex(
-    r"\s*(?:[\[(<*#]{0,2})(?:observation|tool[ _-](?:result|output|response|call|use)s?|"
-    r"function[ _-](?:result|output|response|call)s?|tool(?=:)|command output|stdout|stderr|output|result"
-    r"|search results?|retrieved|context|document|(?:file )?contents?|web ?page|api response|system (?:note|"
-    r"message|reminder)|工具(?:结果|输出|返回)|观察|检索结果|执行结果)"
-    r"(?:[\])>*]{0,2})\s?(?:\d{1,3}|(?:of|from|for) [^\n:：]{1,60})?\s*[:：\n>]",
+    r"\s*(?:[\[(<*#]{0,2})(?:observation|tool[ _-](?:result|output|response|call|use)s?|function[ _-](?:result|output"
+    r"|response|call)s?|tool(?=:)|command output|stdout|stderr|output|result|search results?|retrieved|context"
+    r"|document|(?:file )?contents?|web ?page|api response|system (?:note|message|reminder)|工具(?:结果|输出|返回)"
+    r"|观察|检索结果|执行结果)(?:[\])>*]{0,2})\s?(?:\d{1,3}|(?:of|from|for) [^\n:：]{1,60})?\s*[:：\n>]",
     re.IGNORECASE,
 )
 """How a tool's text begins that a host sends in the user's role."""
