@@ -184,7 +184,8 @@ def _run(
             collapse_rereads(view, task.goal_tokens)
         case "offload":
             later = task.summary_tokens_max if "summarise" in task.steps else 0
-            offload_bulk(view, task.goal_tokens, task.preview_tokens, later_tokens=later)
+            tells = later > 0 and task.policy.fill
+            offload_bulk(view, task.goal_tokens, task.preview_tokens, later_tokens=later, for_facts=tells)
         case "clip":
             _clip(view, task)
         case "summarise":

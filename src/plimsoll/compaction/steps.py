@@ -23,6 +23,9 @@ REPEATED = {"en": "The same content as in a later result of this conversation", 
 TAIL_SHARE = 0.4
 """Share of the goal up to which the newest exchanges keep their results uncut."""
 
+PREVIEWED_MAX, PREVIEWED_SHARE = 6, 0.3
+"""Results that become previews, and the share of the view that this frees, above which a summary says more of them."""
+
 BULK_FACTOR = 1.5
 """A part is worth cutting if it is larger than this many previews."""
 
@@ -128,14 +131,21 @@ def _content_before(
     return found[0].content if len(found) == 1 else None
 
 
-def offload_bulk(
-    view: WorkingView, goal_tokens: int, preview_tokens: int, *, later_tokens: int, tail_share: float = TAIL_SHARE
+def offload_bulk(  # noqa: PLR0913 - what to cut, how far, and what may come after
+    view: WorkingView,
+    goal_tokens: int,
+    preview_tokens: int,
+    *,
+    later_tokens: int,
+    tail_share: float = TAIL_SHARE,
+    for_facts: bool = False,
 ) -> None:
     """Replace large results and arguments outside the newest `tail_share` of the goal by a reference and a preview, oldest first.
 
     The last one keeps as much as the goal leaves room for. If the goal is not reached, but would be with half of that tail, the
     tail is halved, so that a large result in it does not displace messages. Otherwise exchanges too old to stay even then are
-    skipped: later steps remove them, and their summary needs `later_tokens`.
+    skipped: later steps remove them, and their summary needs `later_tokens`. With `for_facts`, nothing is replaced where many
+    results would be, for a large part of the view: a summary of the oldest exchanges keeps more of what the results say.
     """
     tail_tokens = int(goal_tokens * tail_share)
     found, enough = _within_reach(view, goal_tokens, preview_tokens, tail_tokens)
@@ -144,6 +154,10 @@ def offload_bulk(
     if not enough:
         found, _ = _within_reach(view, goal_tokens - later_tokens, preview_tokens, tail_tokens)
     excess = view.excess(goal_tokens, at_most=1 + sum(spot.tokens for _, spot in found))
+    if enough and for_facts and excess > PREVIEWED_SHARE * (goal_tokens + excess):
+        count = _cut_whole([spot for _, spot in reversed(found)], preview_tokens, excess)
+        if count >= PREVIEWED_MAX:
+            return
     for _, group in groupby(reversed(found), key=lambda place: (id(place[0]), place[1].entry)):
         places = list(group)
         exchange, bulk = places[0][0], [spot for _, spot in places]
