@@ -219,7 +219,7 @@ def build(ledger: Ledger, words: Labels, bias: Callable[[str], float], tokens: i
     files = _files(ledger, bias, {name: int(tokens * share(name, 1.0) / 100) for name in ("modified", "read")})
     concluded = {fact.text for fact in ledger.of("decision")}
     has_assistant = not (ledger.is_dialogue and has_speakers(ledger))
-    made: dict[str, tuple[list[Item], Callable[[Sequence[Item]], str]]] = {
+    made: dict[str, tuple[Sequence[Item], Callable[[Sequence[Item]], str]]] = {
         "decision": ([_item(fact, fact.text, bias, ledger.end) for fact in ledger.of("decision")], layout.bullets),
         "command": (
             [_item(fact, _command(fact, words), bias, ledger.end) for fact in ledger.of("command")],

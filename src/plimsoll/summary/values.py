@@ -13,6 +13,7 @@ from plimsoll.summary.ledger.draft import value
 from plimsoll.summary.ledger.identifiers import CODES_KEY, codes_in
 from plimsoll.summary.ledger.sentences import has_digit, line
 from plimsoll.summary.room import estimate
+from plimsoll.tokens.cache import LruCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,8 +67,16 @@ class _Row(NamedTuple):
         return self.tool, self.name, self.columns
 
 
-def items(facts: Sequence[Fact], bias: Callable[[str], float], end: int) -> list[Item]:
+_KEPT: LruCache[list[Item]] = LruCache(2)
+"""Values as items: a summary is rendered several times while the room is shared out, often of the same facts."""
+
+
+def items(facts: tuple[Fact, ...], bias: Callable[[str], float], end: int) -> Sequence[Item]:
     """Return the values as items, best first. Rows of one tool with the same columns share a heading that names them once."""
+    return _KEPT.get((hash(facts), len(facts), bias, end), _items, facts, bias, end)
+
+
+def _items(facts: Sequence[Fact], bias: Callable[[str], float], end: int) -> list[Item]:
     rows = [_read(fact) for fact in facts]
     tables: dict[tuple[str, str, str], list[_Row]] = {}
     tools: dict[str, set[str]] = {}
