@@ -35,7 +35,7 @@ class Postings:
     def add(self, terms: Iterable[str], number: int) -> None:
         """Note a number for each of these terms, which are all different."""
         deque(
-            map(list.append, map(self._lists.__getitem__, terms), repeat(number)), maxlen=0
+            map(array.append, map(self._lists.__getitem__, terms), repeat(number)), maxlen=0
         )  # a loop without bytecode
 
     def get(self, term: str) -> Sequence[int]:
@@ -64,16 +64,19 @@ class Postings:
         return () if at is None else self._numbers[self._starts[at] : self._starts[at + 1]]
 
 
-class _Lists(dict[str, list[int]]):
-    """Makes a list for a term that has none, and counts those that were kept before."""
+class _Lists(dict[str, "array[int]"]):
+    """Makes an array for a term that has none, and counts those that were kept before.
+
+    The garbage collector does not look at arrays, and there is one for each word.
+    """
 
     def __init__(self, kept: Mapping[str, int]) -> None:
         self._kept = kept
         self.again = 0
 
-    def __missing__(self, term: str) -> list[int]:
+    def __missing__(self, term: str) -> array[int]:
         self.again += term in self._kept
-        made = self[term] = []
+        made = self[term] = array(NUMBER)
         return made
 
 
