@@ -31,6 +31,7 @@ from plimsoll.protocols import Record, RecordDraft, SessionLog
 from plimsoll.records.arrival import FIXED, Arrivals, as_stored
 from plimsoll.records.checks import record_problem
 from plimsoll.records.compactions import IMPORT, CompactionChain, compaction_at, record_at, totals_at, turned_at
+from plimsoll.records.history import History
 from plimsoll.records.ledgers import Ledgers, extend_by_position, ledger_data
 from plimsoll.records.packing import packed, unpacked
 from plimsoll.records.replay import ViewState
@@ -118,14 +119,17 @@ class SessionRecorder:
         known = kept.knowledge
         self.state = ViewState.of(log, meter.format, meter.count_message, known=known.is_recorded, newest=newest)
         self.state.format_fixed = known.is_fixed
-        self.message_cache = MessageCache(
-            lambda start, stop: self.state.history.gathered([(start, stop)]), kept.storage
-        )
+        itself = ref(self)  # a cycle would keep a dropped session until a garbage collection
+
+        def history() -> History:
+            if (recorder := itself()) is None:
+                raise SessionClosed(log.name, path=log.where)
+            return recorder.state.history
+
+        self.message_cache = MessageCache(lambda start, stop: history().gathered([(start, stop)]), kept.storage)
         self._ledgers = Ledgers(
             lambda seq: unpacked(compaction_at(log, seq).data)["ledger"],
-            lambda seq: extend_by_position(
-                self.state.history.decoded(0, (compaction_at(log, seq).data["covers"] or (0, 0))[1])
-            ),
+            lambda seq: extend_by_position(history().decoded(0, (compaction_at(log, seq).data["covers"] or (0, 0))[1])),
         )
         self.calibrate()
 

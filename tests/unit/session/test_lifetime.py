@@ -58,6 +58,26 @@ def test_a_dropped_session_lets_go(store: str) -> None:
         assert again.history() == [HELLO]
 
 
+def test_a_session_leaves_nothing_to_the_garbage_collector(store: str) -> None:
+    """Its messages, its index and its caches go with it: a server with many sessions collects less often."""
+
+    def use(name: str) -> None:
+        with plimsoll.open(name, store=store, max_tokens=500) as session:
+            session.extend([{"role": role, "content": "one two three " * 40} for role in ("user", "assistant") * 8])
+            session.view()
+            session.recall("two")
+            assert session.compactions()
+
+    use("a")
+    gc.collect()
+    gc.disable()
+    try:
+        use("b")
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+
+
 @pytest.mark.slow
 def test_a_session_in_a_cycle_lets_go_when_it_is_collected(store: str) -> None:
     """Where objects refer to each other, the garbage collector frees the lock; also while another session of the store works."""
