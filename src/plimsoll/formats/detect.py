@@ -31,6 +31,7 @@ _BLOCKS: Final[dict[FormatName, str]] = {
 }
 """Types of blocks that only one format has."""
 _BLOCK_FORMATS: Final = {kind: format for format, kinds in _BLOCKS.items() for kind in kinds.split()}
+_EXCHANGED: Final = ("tool_use", "tool_result")
 _CLAUDE: Final = regex(r"(?:[a-z-]{2,12}\.){0,2}claude-")
 """Names of Claude in Anthropic's API and in clouds with its format. Routers, which use other formats, prefix a path."""
 
@@ -114,6 +115,32 @@ def certain_format_of(messages: Sequence[Wire], context: RequestContext = NO_CON
     ):
         return "openai-chat"
     return found
+
+
+def refuse_calls_of_another(wire: Wire, format: FormatName, position: int) -> None:
+    """Raise FormatError for a message whose calls or results only another format has: here they would be text, or missing."""
+    found = _format_of(wire)
+    if found is not None and found != format and _only_there(wire, found):
+        raise FormatError(
+            f"in the format {found}, among messages in {format}: first convert the calls together with their results, "
+            f'plimsoll.convert(messages, to="{format}").messages',
+            position=position,
+        )
+
+
+def _only_there(wire: Wire, format: FormatName) -> bool:
+    """True if this message of that format has calls, results or items that no other format reads."""
+    match format:
+        case "openai-chat":
+            return wire.get("role") == "tool" or bool(wire.get("tool_calls"))
+        case "anthropic":
+            content = wire.get("content")
+            blocks = content if isinstance(content, (list, tuple)) else ()
+            return any(isinstance(block, Mapping) and block.get("type") in _EXCHANGED for block in blocks)
+        case "openai-responses":
+            return "role" not in wire
+        case "ui-parts":
+            return "content" not in wire
 
 
 def _format_of(wire: Wire) -> FormatName | None:

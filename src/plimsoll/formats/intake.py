@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from plimsoll.errors import FormatError
+from plimsoll.formats.detect import refuse_calls_of_another
+from plimsoll.formats.format import Format
 from plimsoll.formats.wire import plain
-from plimsoll.message import FormatName, Wire
+from plimsoll.message import FormatName, Message, Wire
 
 _CONVERTERS: Final = {
     "langchain_core": ("LangChain", "langchain_core.messages.convert_to_openai_messages(messages)"),
@@ -66,6 +68,14 @@ def received(messages: object) -> Received:
         else:
             wires += _of_plain(item, position)
     return Received(wires, declared, may_tell)
+
+
+def decode_received(taken: Received, format: Format) -> Iterator[Message]:
+    """The messages that a caller gave, in this format. Raises FormatError, also for calls and results of another format."""
+    for position, wire in enumerate(taken.wires):
+        if taken.may_tell:
+            refuse_calls_of_another(wire, format.name, position)
+        yield format.decode(wire, position)
 
 
 def _format_by_class(item: object) -> FormatName | None:

@@ -10,7 +10,7 @@ from typing import Final
 from plimsoll.errors import SettingError
 from plimsoll.formats.detect import NO_CONTEXT, RequestContext, detect
 from plimsoll.formats.format import Format
-from plimsoll.formats.intake import Received, received
+from plimsoll.formats.intake import Received, decode_received, received
 from plimsoll.formats.rules import RULES
 from plimsoll.message import FormatName, Message
 from plimsoll.validation import short_repr
@@ -53,12 +53,12 @@ def decode_all(
 ) -> tuple[Format, list[Message]]:
     """The messages, and the format they are in: `format`, or the one detected from them and the rest of the request.
 
-    Raises FormatError, naming the position, for anything but a list of messages of that format; SettingError for an unknown format;
-    LimitExceeded past limits.JSON_VALUES_MAX. Nothing in `messages` is kept or changed.
+    Raises FormatError, naming the position, for anything but a list of messages of that format, also where one has calls of
+    another; SettingError for an unknown format; LimitExceeded past limits.JSON_VALUES_MAX. Nothing given is kept or changed.
     """
     taken = received(messages)
     found = format_of(taken, format, context)
-    return found, [found.decode(wire, position) for position, wire in enumerate(taken.wires)]
+    return found, list(decode_received(taken, found))
 
 
 def format_of(taken: Received, name: str | None, context: RequestContext = NO_CONTEXT) -> Format:

@@ -23,7 +23,7 @@ from plimsoll.compaction.references import position_named
 from plimsoll.compaction.result import View
 from plimsoll.compaction.writing import ViewWriter, written
 from plimsoll.errors import ReferenceNotFound, SessionClosed, SessionDamaged, SettingError
-from plimsoll.formats.intake import received
+from plimsoll.formats.intake import decode_received, received
 from plimsoll.formats.wire import copied
 from plimsoll.message import Message, MessageLike
 from plimsoll.policy.budget import Check, Level
@@ -209,7 +209,7 @@ class SessionRecorder:
         taken = received(messages)
         new_format = self.kept.knowledge.newly_known(taken, self.meter.format)
         format = new_format or self.meter.format
-        added = read or [format.decode(wire, index) for index, wire in enumerate(taken.wires)]
+        added = read or list(decode_received(taken, format))
         added = [as_stored(message, format, index) for index, message in enumerate(added)]
         if not added and edit is None:
             return []

@@ -10,6 +10,7 @@ from plimsoll.compaction.summary_message import is_summary_or_notice
 from plimsoll.compaction.view_message import Origins, ViewMessage
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError
+from plimsoll.formats.detect import refuse_calls_of_another
 from plimsoll.formats.format import Format
 from plimsoll.formats.intake import received
 from plimsoll.message import Message
@@ -202,7 +203,10 @@ class _Reading:
 
     def _read(self, index: int) -> list[Message]:
         if index not in self._messages:
-            self._messages[index] = _messages(self.format, self._given.items[index], index)
+            item = self._given.items[index]
+            for wire in received([item]).wires:
+                refuse_calls_of_another(wire, self.format.name, index)
+            self._messages[index] = _messages(self.format, item, index)
         return self._messages[index]
 
     def best(self, mine: Baseline, others: Iterable[Baseline], *, is_first: bool) -> Interpretation:
