@@ -20,6 +20,7 @@ from attacks import attacked_history
 from bulky import bulky_history
 from generated import FORMATS, random_broken_history, random_history
 from hostile import random_hostile_history
+from plimsoll.compaction.importance import OPEN_ERROR
 from plimsoll.errors import CannotFit
 from plimsoll.policy.budget import Level, LoadLines
 from plimsoll.policy.policy import STEP_LEVELS, Policy
@@ -174,7 +175,10 @@ def check_words(case: Case, fitted: plimsoll.Fitted) -> None:
 
 
 def check_frame(case: Case, fitted: plimsoll.Fitted) -> None:
-    """System text and the newest user message are there whole whenever together they fit, beside the mark of what left."""
+    """System text and the newest user message are there whole whenever together they fit, beside the mark of what left.
+
+    A message above half of the budget may be cut to make room for the rest.
+    """
     system = proof.leading_system(case.messages)
     asked = proof.requests(case.messages)[-1:]
     frame = [case.messages[at] for at in (*system, *asked)]
@@ -182,19 +186,22 @@ def check_frame(case: Case, fitted: plimsoll.Fitted) -> None:
         return
     mark_tokens = SHORT_MARK_TOKENS if fitted.report.lost else 0
     if plimsoll.count_tokens(frame, format=case.format) + mark_tokens <= case.budget:
-        missing = proof.strange_words(frame, fitted.messages)
+        gives_way = plimsoll.count_tokens(frame[-1:], format=case.format) > case.budget // 2
+        missing = proof.strange_words(frame[:-1] if gives_way else frame, fitted.messages)
         assert missing == []
 
 
 def check_tail(case: Case) -> None:
     """Whatever is older than the newest message that left is there because it must be: system text, the first request,
-    the newest one, or what was said last.
+    the newest one, what was said last, or an error that is still open.
     """
     plan = plimsoll.plan(case.messages, max_tokens=case.budget, format=case.format, policy=case.policy)
     kept = {entry.position for entry in plan.outline.entries if entry.position is not None}
     gone = [at for act in plan.outline.lost for at in range(act.first, act.last + 1) if at not in kept]
     asked = proof.requests(case.messages)
     must_stay = {*proof.leading_system(case.messages), asked[0], asked[-1], *asked_exchange(plan, asked[-1])}
+    errors = (range(act.first, act.last + 1) for act in plan.actions if OPEN_ERROR in act.reason)
+    must_stay.update(*errors)
     assert [at for at in kept if at < max(gone, default=0) and at not in must_stay] == []
 
 
