@@ -475,3 +475,27 @@ def test_processes_take_turns(again: Again, request: pytest.FixtureRequest) -> N
         assert all(
             record.data["w"] == int(found[record.position - 1][0]) for record in log.read() if record.kind == "usage"
         )
+
+
+@pytest.mark.parametrize(
+    ("spec", "hint"),
+    [
+        (":memory:", 'write "memory:"'),
+        ("memory", 'write "memory:"'),
+        ("sqlite:///:memory:", 'write "memory:"'),
+        ("sessions.db", "write sqlite:/// before it"),
+        ("sqlite:sessions.db", "sqlite:///file.db"),
+        ("redis://user:secret@host", "must be a directory"),
+    ],
+)
+def test_what_is_not_meant_as_a_directory_is_refused(
+    spec: str, hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A database's file, memory in another spelling and unknown URLs make no directory of that name; passwords are not repeated."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(PlimsollError, match=hint) as refused:
+        open_store(spec)
+    assert "secret" not in str(refused.value)
+    for meant in (f"./{spec}", Path(spec)):
+        open_store(meant)
+    assert list(tmp_path.iterdir()) == []

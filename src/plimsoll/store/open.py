@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, get_args
 
 from plimsoll.errors import SessionBusy, SessionExists, SessionNotFound, SettingError, UnsafeName
 from plimsoll.protocols import Durability, SessionLog, Store
-from plimsoll.validation import one_of
+from plimsoll.regex import regex
+from plimsoll.validation import one_of, short_repr
 
 StoreSpec = str | os.PathLike[str] | Store | None
 """Specification of a store, see `open_store`."""
@@ -19,7 +21,7 @@ def open_store(spec: StoreSpec = None, *, durability: Durability = "fsync") -> S
 
     - None: the user's data directory ($PLIMSOLL_HOME, else the XDG data directory).
     - "project:" or "project:/path": a folder there for the project that contains the current or the given folder.
-    - a path: JSON lines in that directory.
+    - a path: JSON lines in that directory. "memory" and a database's name such as "a.db" are refused; "./a.db" is a directory.
     - "sqlite:///file.db" (relative) or "sqlite:////absolute/file.db": one SQLite file.
     - "memory:" or "memory:label": memory of this process, shared by equal specs.
     - a Store: returned unchanged.
@@ -29,8 +31,10 @@ def open_store(spec: StoreSpec = None, *, durability: Durability = "fsync") -> S
     one_of("durability", durability, get_args(Durability))
     if spec is None:
         return _directory(_default_dir(), durability)
-    if isinstance(spec, (str, os.PathLike)):
+    if isinstance(spec, str):
         return _named(_checked_text(spec), durability)
+    if isinstance(spec, os.PathLike):
+        return _directory(_checked_text(spec), durability)
     if callable(getattr(spec, "create_from", None)):
         return spec
     raise SettingError("store", f"must be a path, a URL or a store, not {type(spec).__name__}")
@@ -100,15 +104,29 @@ def _named(text: str, durability: Durability) -> Store:
         return shared_memory_store(text)
     if text.startswith("project:"):
         return _directory(_default_dir(text.removeprefix("project:")), durability)
-    scheme, separator, rest = text.partition("://")
-    if not separator:
-        return _directory(text, durability)
-    path = rest.removeprefix("/")
-    if scheme != "sqlite" or path == rest or not path or path.startswith(":"):
-        raise SettingError("store", 'must be a directory, "project:", "sqlite:///file.db" or "memory:"')
-    from plimsoll.store.sqlite import SqliteStore  # noqa: PLC0415 - imported only when used
+    if text.startswith("sqlite:///") and (path := text.removeprefix("sqlite:///")) and not path.startswith(":"):
+        from plimsoll.store.sqlite import SqliteStore  # noqa: PLC0415 - imported only when used
 
-    return SqliteStore(path, durability=durability)
+        return SqliteStore(path, durability=durability)
+    _refuse_unlike_directory(text)
+    return _directory(text, durability)
+
+
+_SCHEME = regex(r"[A-Za-z][A-Za-z0-9+.-]+:")
+"""Two characters or more, since a letter and a colon begin a path on Windows."""
+_KINDS = 'must be a directory, "project:", "sqlite:///file.db" or "memory:"'
+
+
+def _refuse_unlike_directory(text: str) -> None:
+    """Raise SettingError for text that its writer did not mean as a directory, such as a database's file or another URL."""
+    if text.startswith("./"):
+        return
+    if text in (":memory:", "memory") or text.endswith("/:memory:"):
+        raise SettingError("store", f'{_KINDS}; for memory write "memory:"')
+    if _SCHEME.match(text):
+        raise SettingError("store", _KINDS)  # without the text: a URL may hold a password
+    if text.endswith((".db", ".sqlite", ".sqlite3")) and not Path(text).is_dir():
+        raise SettingError("store", f"{_KINDS}; for the database {short_repr(text)} write sqlite:/// before it")
 
 
 def _directory(path: str, durability: Durability) -> Store:

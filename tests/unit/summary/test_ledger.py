@@ -539,3 +539,20 @@ def test_a_long_call_is_named_with_its_arguments_in_brackets():
     assert brief.startswith("update_order(OR11X, card_77123, xxx")
     assert brief.endswith("…)")
     assert len(brief) <= 60
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("fix 👩‍👩‍👧‍👦 now", "fix 👩‍👩‍👧‍👦 now"),
+        ("می‌خواهم", "می‌خواهم"),
+        ("क्‍ष", "क्‍ष"),
+        ("pass\u200dword", "pass word"),
+        ("[\u200c摘要", "[ 摘要"),
+        ("\u200d👧\u200d", "👧"),
+        ("می\u200b\u200cخواهم", "می خواهم"),
+    ],
+)
+def test_joiners_stay_inside_words_and_emoji(text: str, shown: str) -> None:
+    """What is quoted word for word keeps its joiners; where they join nothing they hide and are taken out."""
+    assert line(text, 100) == shown

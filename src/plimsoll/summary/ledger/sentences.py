@@ -6,7 +6,13 @@ from operator import add
 
 from plimsoll.regex import regex
 
-_CONTROL = regex(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]+")
+_JOINABLE = r"[\u0600-\u0dff\u1000-\u109f\u1780-\u18af\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]"
+"""Letters of Arabic and Indic scripts, and emoji: a joiner between two of them is part of the word or picture."""
+_JOINER = r"[\u200c\u200d]"
+_CONTROL = regex(
+    r"(?:[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\ufeff]"
+    rf"|(?<!{_JOINABLE}){_JOINER}|{_JOINER}(?!{_JOINABLE}))+"
+)
 _ANSI = regex(r"\x1b\[[0-9;]{0,16}[A-Za-z]")
 _END = regex(r"[.!?。！？；\n][\"')\]”’]{0,2}(?:\s+|(?<=[\n。！？；”’]))")
 _DIGIT = regex(
@@ -25,7 +31,7 @@ SENTENCES_MAX = 400
 
 
 def clean(text: str) -> str:
-    """Remove control, bidirectional and zero-width characters, ANSI colours and lone surrogates."""
+    """Remove control, bidirectional and zero-width characters, ANSI colours and lone surrogates; joiners inside words stay."""
     if "\x1b" in text:
         text = _ANSI.sub("", text)
     if text.isprintable():  # it holds none of these
