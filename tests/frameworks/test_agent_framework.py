@@ -22,8 +22,7 @@ from agent_framework import (
     Message,
 )
 
-from plimsoll.adapters.agent_framework import PlimsollChatMiddleware
-from plimsoll.adapters.agent_framework_messages import AgentFrameworkDialect
+from plimsoll.adapters.agent_framework import AgentFrameworkDialect, PlimsollChatMiddleware
 
 WINDOW = 4_000
 TURNS = 150

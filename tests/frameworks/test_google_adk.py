@@ -24,8 +24,7 @@ from google.genai.types import (
     Part,
 )
 
-from plimsoll.adapters.google_adk import PlimsollPlugin
-from plimsoll.adapters.google_adk_messages import AdkDialect, CallIds
+from plimsoll.adapters.google_adk import AdkDialect, CallIds, PlimsollPlugin
 
 WINDOW = 4_000
 TURNS = 150

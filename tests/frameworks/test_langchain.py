@@ -21,8 +21,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from plimsoll.adapters.langchain import PlimsollMiddleware
-from plimsoll.adapters.langchain_messages import LangChainDialect
+from plimsoll.adapters.langchain import LangChainDialect, PlimsollMiddleware
 
 WINDOW = 4_000
 TURNS = 150

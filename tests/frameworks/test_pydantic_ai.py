@@ -26,8 +26,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.usage import UsageLimits
 
-from plimsoll.adapters.pydantic_ai import PlimsollCapability
-from plimsoll.adapters.pydantic_ai_messages import PydanticDialect, joined
+from plimsoll.adapters.pydantic_ai import PlimsollCapability, PydanticDialect, joined
 
 WINDOW = 4_000
 TURNS = 150

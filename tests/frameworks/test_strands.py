@@ -18,8 +18,7 @@ from strands.models import Model
 from strands.session.file_session_manager import FileSessionManager
 from strands.types.exceptions import ContextWindowOverflowException
 
-from plimsoll.adapters.strands import PlimsollConversationManager
-from plimsoll.adapters.strands_messages import StrandsDialect
+from plimsoll.adapters.strands import PlimsollConversationManager, StrandsDialect
 
 WINDOW = 4_000
 RUNS = 15

@@ -140,7 +140,7 @@ class LangChain(Kept):
         from langchain.agents.middleware import ModelRequest, ModelResponse
         from langchain_core.messages import SystemMessage, convert_to_messages
 
-        from plimsoll.adapters.langchain_messages import LangChainDialect
+        from plimsoll.adapters.langchain import LangChainDialect
 
         seen: list[Any] = []
 
@@ -172,7 +172,7 @@ class PydanticAI(Kept):
         from pydantic_ai.models import ModelRequestContext, ModelRequestParameters
         from pydantic_ai.models.test import TestModel
 
-        from plimsoll.adapters.pydantic_ai_messages import PydanticDialect, joined
+        from plimsoll.adapters.pydantic_ai import PydanticDialect, joined
 
         seen: list[Any] = []
 
@@ -208,7 +208,7 @@ class Strands(Kept):
         """What the rest of a model call is given. The parts of a user's message are messages of their own here."""
         from strands.middleware import InvokeModelContext, ModelStopReason
 
-        from plimsoll.adapters.strands_messages import StrandsDialect
+        from plimsoll.adapters.strands import StrandsDialect
 
         dialect, seen = StrandsDialect(), []
         messages = dialect.joined([dialect.built(message, None) for message in history])
@@ -257,7 +257,7 @@ class AgentFramework(Kept):
         """The messages that the client is called with."""
         from agent_framework import ChatContext, ChatResponse
 
-        from plimsoll.adapters.agent_framework_messages import AgentFrameworkDialect
+        from plimsoll.adapters.agent_framework import AgentFrameworkDialect
 
         dialect, client = AgentFrameworkDialect(), cast("Any", None)
         messages = dialect.joined([dialect.built(message, None) for message in history])
@@ -317,7 +317,7 @@ class GoogleAdk(Kept):
         """The contents of the request that goes on."""
         from google.adk.models import LlmRequest, LlmResponse
 
-        from plimsoll.adapters.google_adk_messages import AdkDialect
+        from plimsoll.adapters.google_adk import AdkDialect
 
         dialect = AdkDialect()
         contents = dialect.joined([dialect.built(message, None) for message in history])

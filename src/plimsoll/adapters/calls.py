@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
-from typing import Any, Generic, Protocol, TypeAlias, TypedDict, TypeVar
+from types import MappingProxyType
+from typing import Any, Generic, Protocol, TypeAlias, TypedDict, TypeVar, Unpack
 
 from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.compaction.view_message import Origins
@@ -120,6 +121,33 @@ def _is_whole(span: range, at: int, view: Sequence[Wire], origins: Origins, wire
     return places.stop <= len(view) and all(
         origins[place] == (of,) and view[place] == wires[of] for place, of in zip(places, span, strict=True)
     )
+
+
+class Managed(Generic[M]):
+    """What the classes of all adapters have: the conversations of their model calls, each with its session."""
+
+    _dialect: Dialect[M]
+    _format: FormatName = "openai-chat"
+    _framework: Mapping[str, Any] = MappingProxyType({})
+    """What the framework's own class is made with."""
+
+    def __init__(self, *, name: str | None = None, **options: Unpack[ConversationOptions]) -> None:
+        """Keep conversations.
+
+        Args:
+            name: The session of all of them; None: each has its own.
+            **options: store, model, max_tokens, policy, summarizer and so on, as of `plimsoll.open`. By default what fits in the
+                model's window is sent unchanged.
+
+        """
+        super().__init__(**self._framework)
+        self._name = name
+        self._calls = AdaptedCalls(self._dialect, options, self._format)
+
+    @property
+    def conversations(self) -> Conversations:
+        """The conversations so far, each with its session."""
+        return self._calls.conversations
 
 
 class ModelCall(Generic[M]):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any, Unpack
+from typing import Any
 
 from plimsoll.errors import MissingExtra
 
@@ -22,8 +22,7 @@ try:
 except ImportError as error:
     raise MissingExtra("litellm", needed_for="plimsoll.adapters.litellm") from error
 
-from plimsoll.adapters.calls import AdaptedCalls, ConversationOptions, ModelCall, Wire, overflow_of
-from plimsoll.conversations.conversations import Conversations
+from plimsoll.adapters.calls import Managed, ModelCall, Wire, overflow_of
 
 _CALL: ContextVar[ModelCall[Any] | None] = ContextVar("plimsoll_litellm_call", default=None)
 """The newest call of this task that a callback took part in."""
@@ -48,7 +47,7 @@ class LiteLLMDialect:
         return wire
 
 
-class PlimsollHandler(CustomLogger):
+class PlimsollHandler(Managed[Any], CustomLogger):
     """Sends each completion a view that fits, and keeps everything in a session. Conversations are recognised by their messages.
 
     As one of `litellm.callbacks` it is for `acompletion`, the router and LiteLLM's proxy. LiteLLM asks no callback before a
@@ -56,23 +55,7 @@ class PlimsollHandler(CustomLogger):
     that is refused as too long once more with less.
     """
 
-    def __init__(self, *, name: str | None = None, **options: Unpack[ConversationOptions]) -> None:
-        """Keep the conversations of a program.
-
-        Args:
-            name: The session of all of them; None: each has its own.
-            **options: store, model, max_tokens, policy, summarizer and so on, as of `plimsoll.open`. By default what fits in the
-                model's window is sent unchanged.
-
-        """
-        super().__init__()
-        self._name = name
-        self._calls: AdaptedCalls[Any] = AdaptedCalls(LiteLLMDialect(), options)
-
-    @property
-    def conversations(self) -> Conversations:
-        """The conversations so far, each with its session."""
-        return self._calls.conversations
+    _dialect = LiteLLMDialect()
 
     def completion(self, model: str, messages: list[Any], **request: Any) -> ModelResponse | CustomStreamWrapper:
         """As `litellm.completion`."""

@@ -21,8 +21,7 @@ try:
 except ImportError as error:
     raise MissingExtra("openai-agents", needed_for="plimsoll.adapters.openai_agents") from error
 
-from plimsoll.adapters.calls import AdaptedCalls, ConversationOptions, Wire, session_name
-from plimsoll.conversations.conversations import Conversations
+from plimsoll.adapters.calls import ConversationOptions, Managed, Wire, session_name
 from plimsoll.session.session import Session
 
 
@@ -38,30 +37,16 @@ class ItemDialect:
         return wire
 
 
-class PlimsollFilter:
+class PlimsollFilter(Managed[Any]):
     """A `call_model_input_filter` that sends each model call a view that fits, and keeps everything in a session.
 
     Conversations are recognised by their items, unless a name is given. It is not for runs whose history the server holds.
     """
 
-    def __init__(self, *, name: str | None = None, **options: Unpack[ConversationOptions]) -> None:
-        """Keep the conversations of a program.
-
-        Args:
-            name: The session of all of them; None: each has its own.
-            **options: store, model, max_tokens, policy, summarizer and so on, as of `plimsoll.open`. By default what fits in the
-                model's window is sent unchanged.
-
-        """
-        self._name = name
-        self._calls: AdaptedCalls[Any] = AdaptedCalls(ItemDialect(), options, "openai-responses")
-        self.newest: list[Any] | None = None
-        """The items of the newest call."""
-
-    @property
-    def conversations(self) -> Conversations:
-        """The conversations so far, each with its session."""
-        return self._calls.conversations
+    _dialect = ItemDialect()
+    _format = "openai-responses"
+    newest: list[Any] | None = None
+    """The items of the newest call."""
 
     async def __call__(self, data: CallModelData[Any]) -> ModelInputData:
         """What to send for a call of the model. What is slow runs in a thread."""

@@ -8,46 +8,204 @@ The run's message history keeps every message; each request is sent a view of it
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any
 
 from plimsoll.errors import MissingExtra
 
 try:
     from pydantic_ai.capabilities import AbstractCapability
-    from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, SystemPromptPart
+    from pydantic_ai.messages import (
+        BinaryContent,
+        ImageUrl,
+        ModelMessage,
+        ModelRequest,
+        ModelResponse,
+        RetryPromptPart,
+        SystemPromptPart,
+        TextPart,
+        ThinkingPart,
+        ToolCallPart,
+        ToolReturnPart,
+        UserPromptPart,
+    )
     from pydantic_ai.models import ModelRequestContext
     from pydantic_ai.tools import RunContext
 except ImportError as error:
     raise MissingExtra("pydantic-ai", needed_for="plimsoll.adapters.pydantic_ai") from error
 
-from plimsoll.adapters.calls import AdaptedCalls, ConversationOptions, ModelCall, Wire, usage
-from plimsoll.adapters.pydantic_ai_messages import PydanticDialect, joined
-from plimsoll.conversations.conversations import Conversations
+from plimsoll.adapters.calls import Managed, ModelCall, Wire, usage
 
 
-class PlimsollCapability(AbstractCapability[Any]):
+class PydanticDialect:
+    """A response is one message of Chat Completions, a request one for each of its parts."""
+
+    def wires(self, message: ModelMessage) -> Sequence[Wire]:
+        """The wire messages of a request or a response."""
+        if isinstance(message, ModelResponse):
+            return (_said(message),)
+        return tuple(_part(part) for part in message.parts)
+
+    def built(self, wire: Wire, origin: ModelMessage | None) -> ModelMessage:
+        """A request with one part, or a response; what is not in a wire message is that of the origin."""
+        if wire["role"] == "assistant":
+            return _response(wire, origin if isinstance(origin, ModelResponse) else None)
+        if not isinstance(origin, ModelRequest):
+            return ModelRequest(parts=[_new_part(wire)])
+        same = next((part for part in origin.parts if _part(part) == wire), None)
+        return replace(origin, parts=[same if same is not None else _changed(wire, origin)])
+
+
+def joined(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
+    """The messages with requests that follow each other as one, as the parts of one turn belong together."""
+    found: list[ModelMessage] = []
+    for message in messages:
+        last = found[-1] if found else None
+        if isinstance(last, ModelRequest) and isinstance(message, ModelRequest):
+            found[-1] = replace(message, parts=[*last.parts, *message.parts])
+        else:
+            found.append(message)
+    return found
+
+
+def _part(part: Any) -> Wire:
+    """A part of a request."""
+    match part:
+        case SystemPromptPart():
+            return {"role": "system", "content": part.content}
+        case UserPromptPart():
+            return {"role": "user", "content": _user_content(part.content)}
+        case ToolReturnPart():
+            return {"role": "tool", "tool_call_id": part.tool_call_id, "content": part.model_response_str()}
+        case RetryPromptPart() if part.tool_name is not None:
+            return {"role": "tool", "tool_call_id": part.tool_call_id, "content": part.model_response()}
+        case RetryPromptPart():
+            return {"role": "user", "content": part.model_response()}
+        case _:
+            return {"role": "user", "content": repr(part)}
+
+
+def _user_content(content: Any) -> Any:
+    return content if isinstance(content, str) else [_block(item) for item in content]
+
+
+def _block(item: Any) -> Wire:
+    match item:
+        case str():
+            return {"type": "text", "text": item}
+        case ImageUrl():
+            return {"type": "image_url", "image_url": {"url": item.url}}
+        case BinaryContent() if item.is_image:
+            return {"type": "image_url", "image_url": {"url": item.data_uri}}
+        case _:
+            return {
+                "type": "text",
+                "text": getattr(item, "content", None) or getattr(item, "url", None) or type(item).__name__,
+            }
+
+
+def _said(message: ModelResponse) -> Wire:
+    """A response: its text, its calls, and what else is in it as blocks that stay whole."""
+    others = [part for part in message.parts if not isinstance(part, TextPart | ToolCallPart)]
+    texts = [part.content for part in message.parts if isinstance(part, TextPart)]
+    calls = [_call(part) for part in message.parts if isinstance(part, ToolCallPart)]
+    blocks = [{"type": "thinking", "thinking": _other(part)} for part in others]
+    content: Any = "\n\n".join(texts)
+    if blocks:
+        content = [*blocks, *({"type": "text", "text": text} for text in texts if text)]
+    return {"role": "assistant", "content": content or None} | ({"tool_calls": calls} if calls else {})
+
+
+def _other(part: Any) -> str:
+    return part.content if isinstance(part, ThinkingPart) else repr(part)
+
+
+def _call(part: ToolCallPart) -> Wire:
+    function = {"name": part.tool_name, "arguments": part.args_as_json_str()}
+    return {"id": part.tool_call_id, "type": "function", "function": function}
+
+
+def _changed(wire: Wire, origin: ModelRequest) -> Any:
+    """The part of a request that a wire message was, with its content."""
+    if wire["role"] == "tool":
+        for part in origin.parts:
+            if isinstance(part, ToolReturnPart) and part.tool_call_id == wire["tool_call_id"]:
+                return replace(part, content=wire["content"])
+    users = [part for part in origin.parts if isinstance(part, UserPromptPart)]
+    if wire["role"] == "user" and len(users) == 1:
+        return replace(users[0], content=_read(wire["content"], users[0].content))
+    return _new_part(wire)
+
+
+def _new_part(wire: Wire) -> Any:
+    content = wire.get("content") or ""
+    match wire["role"]:
+        case "system" | "developer":
+            return SystemPromptPart(content=_text(content))
+        case "tool":
+            return ToolReturnPart(tool_name="unknown", content=_text(content), tool_call_id=wire["tool_call_id"])
+        case _:
+            return UserPromptPart(content=_read(content, ""))
+
+
+def _read(content: Any, before: Any) -> Any:
+    """Content of a user: the same pictures, and the text as it is now."""
+    if isinstance(content, str):
+        return content
+    known = [] if isinstance(before, str) else [(item, _block(item)) for item in before]
+    found: list[Any] = []
+    for block in content:
+        same = next((item for item, written in known if written == block), None)
+        if same is not None:
+            found.append(same)
+        elif block.get("type") == "image_url":
+            found.append(ImageUrl(url=block["image_url"]["url"]))
+        else:
+            found.append(str(block.get("text", "")))
+    return found
+
+
+def _response(wire: Wire, origin: ModelResponse | None) -> ModelResponse:
+    content = wire.get("content") or ""
+    asked = {call["id"]: call["function"] for call in wire.get("tool_calls") or ()}
+    before = [] if origin is None else list(origin.parts)
+    blocks = [] if isinstance(content, str) else [block.get("thinking") for block in content]
+    parts: list[Any] = [
+        part for part in before if not isinstance(part, TextPart | ToolCallPart) and _other(part) in blocks
+    ]
+    if text := _text(content):
+        parts.append(TextPart(content=text))
+    known = {part.tool_call_id: part for part in before if isinstance(part, ToolCallPart)}
+    for id, function in asked.items():
+        part = known.get(id) or ToolCallPart(tool_name=function["name"], tool_call_id=id)
+        same = part.args is not None and part.args_as_json_str() == function["arguments"]
+        parts.append(part if same else replace(part, args=_arguments(function["arguments"])))
+    return ModelResponse(parts=parts) if origin is None else replace(origin, parts=parts)
+
+
+def _arguments(text: str) -> Any:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return found if isinstance(found, dict) else text
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n\n".join(block["text"] for block in content if isinstance(block.get("text"), str))
+
+
+class PlimsollCapability(Managed[ModelMessage], AbstractCapability[Any]):
     """Sends each model request a view that fits, and keeps everything in a session.
 
     Conversations are recognised by their messages, unless a name is given.
     """
 
-    def __init__(self, *, name: str | None = None, **options: Unpack[ConversationOptions]) -> None:
-        """Keep the conversations of an agent.
-
-        Args:
-            name: The session of all of them; None: each has its own.
-            **options: store, model, max_tokens, policy, summarizer and so on, as of `plimsoll.open`. By default what fits in the
-                model's window is sent unchanged.
-
-        """
-        self._name = name
-        self._calls: AdaptedCalls[ModelMessage] = AdaptedCalls(PydanticDialect(), options)
-
-    @property
-    def conversations(self) -> Conversations:
-        """The conversations so far, each with its session."""
-        return self._calls.conversations
+    _dialect = PydanticDialect()
 
     async def wrap_model_request(
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, handler: Any

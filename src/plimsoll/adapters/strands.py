@@ -8,8 +8,9 @@ The agent's list keeps every message; each model call is sent a view of it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from base64 import b64encode
+from collections.abc import AsyncGenerator, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from plimsoll.errors import MissingExtra
 
@@ -17,45 +18,122 @@ try:
     from strands.agent.conversation_manager import ConversationManager
     from strands.hooks import AgentInitializedEvent, HookRegistry
     from strands.middleware import InvokeModelContext, InvokeModelStage, ModelStopReason
-    from strands.types.content import Message
+    from strands.types.content import ContentBlock, Message
     from strands.types.exceptions import ContextWindowOverflowException
 except ImportError as error:
     raise MissingExtra("strands", needed_for="plimsoll.adapters.strands") from error
 
-from plimsoll.adapters.calls import AdaptedCalls, ConversationOptions, ModelCall, Wire, usage
-from plimsoll.adapters.parts import function_tool
-from plimsoll.adapters.strands_messages import StrandsDialect
-from plimsoll.conversations.conversations import Conversations
+from plimsoll.adapters.calls import Managed, ModelCall, Wire, usage
+from plimsoll.adapters.parts import (
+    PartsDialect,
+    arguments_of,
+    blocks_of,
+    call_piece,
+    content_of,
+    data_url,
+    dumped,
+    file_block,
+    function_tool,
+    image_block,
+    matched,
+    result_piece,
+    text_block,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from strands import Agent
 
 
-class PlimsollConversationManager(ConversationManager):
+class StrandsDialect(PartsDialect[Message, ContentBlock]):
+    """A user's message holds the results of all calls before it. A system prompt is a message with the role `system`."""
+
+    def role(self, message: Message) -> str:
+        """Its own role."""
+        return str(message["role"])
+
+    def parts(self, message: Message) -> Sequence[ContentBlock]:
+        """Its blocks."""
+        return list(message["content"])
+
+    def piece(self, part: ContentBlock) -> Wire | None:
+        """How a block is written. A mark for the cache is not."""
+        return _piece(cast("Wire", part))
+
+    def part(self, piece: Wire, origin: ContentBlock | None) -> ContentBlock:
+        """A block with the content of a piece."""
+        return cast("ContentBlock", _block(piece, cast("Wire", origin or {})))
+
+    def message(self, role: str, parts: list[ContentBlock], origin: Message | None) -> Message:
+        """A message; results are a user's."""
+        given = cast("Wire", origin or {})
+        return cast("Message", {**given, "role": "user" if role == "tool" else role, "content": parts})
+
+
+def _piece(block: Wire) -> Wire | None:  # noqa: PLR0911 - one for each kind of block
+    match block:
+        case {"text": str(text)}:
+            return text_block(text)
+        case {"toolUse": call}:
+            return call_piece(call["toolUseId"], call["name"], dumped(call["input"]))
+        case {"toolResult": result}:
+            pieces = [piece for one in result["content"] if (piece := _piece(one)) is not None]
+            return result_piece(result["toolUseId"], content_of(pieces))
+        case {"json": value}:
+            return text_block(dumped(value))
+        case {"image": media}:
+            return image_block(_address(media, f"image/{media['format']}"))
+        case {"document": media}:
+            return file_block(media.get("name"), _address(media, f"application/{media.get('format', 'octet-stream')}"))
+        case {"reasoningContent": {"reasoningText": said}}:
+            return {"type": "thinking", "thinking": said.get("text") or ""}
+        case {"reasoningContent": {"redactedContent": bytes(data)}}:
+            return {"type": "redacted_thinking", "data": b64encode(data).decode()}
+        case {"cachePoint": _}:
+            return None
+        case _:
+            return text_block(dumped(block))
+
+
+def _block(piece: Wire, origin: Wire) -> Wire:
+    if piece.get("role") == "tool":
+        before = origin.get("toolResult") or {"status": "success"}
+        content = matched(blocks_of(piece["content"]), before.get("content", ()), _piece, _content)
+        return {"toolResult": {**before, "toolUseId": piece["tool_call_id"], "content": content}}
+    if piece.get("type") == "function":
+        name = piece["function"]["name"]
+        return {
+            "toolUse": {
+                **(origin.get("toolUse") or {}),
+                "toolUseId": piece["id"],
+                "name": name,
+                "input": arguments_of(piece),
+            }
+        }
+    return {"text": text_of(piece)}
+
+
+def _content(piece: Wire, origin: Wire | None) -> Wire:
+    return _block(piece, origin or {})
+
+
+def _address(media: Wire, media_type: str) -> str:
+    """Where the content of a block is, or the content itself."""
+    source: Any = media.get("source") or {}
+    if isinstance(source.get("bytes"), bytes):
+        return data_url(source["bytes"], media_type)
+    uri = (source.get("location") or {}).get("uri")
+    return uri if isinstance(uri, str) else f"data:{media_type},{dumped(source)}"
+
+
+class PlimsollConversationManager(Managed[Message], ConversationManager):
     """Sends each model call a view that fits, and keeps everything in a session.
 
     Conversations are recognised by their messages, unless a name is given. A call that the model refuses as too long is made once
     more with less.
     """
 
-    def __init__(self, *, name: str | None = None, **options: Unpack[ConversationOptions]) -> None:
-        """Keep the conversations of agents.
-
-        Args:
-            name: The session of all of them; None: each has its own.
-            **options: store, model, max_tokens, policy, summarizer and so on, as of `plimsoll.open`. By default what fits in the
-                model's window is sent unchanged.
-
-        """
-        super().__init__()
-        self._name = name
-        self._dialect = StrandsDialect()
-        self._calls = AdaptedCalls(self._dialect, options)
-
-    @property
-    def conversations(self) -> Conversations:
-        """The conversations so far, each with its session."""
-        return self._calls.conversations
+    _dialect = StrandsDialect()
 
     def register_hooks(self, registry: HookRegistry, **kwargs: Any) -> None:
         """Take part in the model calls of an agent once it is complete."""
