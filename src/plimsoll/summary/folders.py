@@ -1,9 +1,11 @@
-"""Shorten lists of files: merge mentions of one file and factor out common folders."""
+"""Shorten lists of files: merge mentions of one file, factor out common folders, and tell which files belong together."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING
+
+from plimsoll.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
 _FOLDERS_MAX = 4  # each takes a pass over all paths
 _SAVED_CHARS_MIN = 24
 """Minimum characters saved for a folder to get a line of its own."""
+
+_TEST = regex(r"\A[Tt]ests?[_-]|[_.-](?:[Tt]ests?|[Ss]pec)\Z|(?<=[a-z0-9])Tests?\Z")
+"""What tells the name of a file's test from the name of the file."""
 
 _STATES = ("modified", "read", "seen")
 
@@ -59,3 +64,9 @@ def folders_of(paths: Iterable[str]) -> dict[str, str]:
         found.update((path, best) for path in left if path.startswith(best))
         left = [path for path in left if not path.startswith(best)]
     return found
+
+
+def stem_of(path: str) -> str:
+    """Return the name of a file without its suffix, which it shares with its test and its counterparts in other folders."""
+    name = path.rpartition("/")[2]
+    return _TEST.sub("", name.rpartition(".")[0] or name)

@@ -7,9 +7,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from plimsoll.regex import regex
-from plimsoll.summary import layout, values
+from plimsoll.summary import layout, repeated, values
 from plimsoll.summary.excerpt import excerpt, level
-from plimsoll.summary.folders import folders_of, one_each
+from plimsoll.summary.folders import folders_of, one_each, stem_of
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.ledger.draft import value
 from plimsoll.summary.ledger.prose import is_filler, plain
@@ -222,11 +222,11 @@ def build(ledger: Ledger, words: Labels, bias: Callable[[str], float], tokens: i
     made: dict[str, tuple[Sequence[Item], Callable[[Sequence[Item]], str]]] = {
         "decision": ([_item(fact, fact.text, bias, ledger.end) for fact in ledger.of("decision")], layout.bullets),
         "command": (
-            [_item(fact, _command(fact, words), bias, ledger.end) for fact in ledger.of("command")],
+            [_item(fact, _command(fact, words), bias, ledger.end) for fact in repeated.commands(ledger)],
             layout.bullets,
         ),
         "error": ([_item(fact, _error(fact, words), bias, ledger.end) for fact in ledger.of("error")], layout.bullets),
-        "identifier": (values.items(ledger.of("identifier"), bias, ledger.end), layout.grouped),
+        "identifier": (values.items(repeated.values(ledger), bias, ledger.end), layout.grouped),
         "work": (
             [_item(f, _work(f), bias, ledger.end) for f in ledger.of("work") if f.state not in _DONE],
             layout.bullets,
@@ -262,7 +262,7 @@ _FILE_WORTH_MIN = 1.0
 """Less is worth no room that others can use: a file that an old result merely listed, in a folder the agent does not work in."""
 
 _NEAR = 2.0
-"""What a file gains in a folder that the agent works in."""
+"""What a file gains in a folder that the agent works in, and by the name of a file that was changed."""
 
 _REPEATED_IN_CHAT = frozenset({"decision", "activity", "symbol"})
 """Sections whose facts are also chat facts in a dialogue."""
@@ -287,21 +287,28 @@ def _files(ledger: Ledger, bias: Callable[[str], float], room: Mapping[str, int]
     items: list[Item] = []
     has_evicted = bool(ledger.evicted.get("file"))
     worked_on = {_folder(fact.text) for fact in facts if fact.state != "seen"}
+    changed = {stem_of(fact.text) for fact in facts if fact.state == "modified"}
     for name in ("modified", "read"):
         found = [fact for fact in facts if (fact.state == "modified") == (name == "modified")]
         is_tight = has_evicted or sum(estimate(fact.text) + 1 for fact in found) > 2 * room[name]
         whole = room[name] * _WHOLE_SHARE
-        for item in sorted((_file(fact, bias, worked_on, ledger.end) for fact in found), key=lambda item: -item.value):
+        for item in sorted(
+            (_file(fact, bias, worked_on, changed, ledger.end) for fact in found), key=lambda item: -item.value
+        ):
             whole -= estimate(item.text) + 1
             folder = folders[item.text] if is_tight and whole < 0 else ""
             items.append(item._replace(text=item.text.removeprefix(folder), group=folder, label=name))
     return items
 
 
-def _file(fact: Fact, bias: Callable[[str], float], worked_on: Collection[str], end: int) -> Item:
-    """Return the item of a file, worth more in a folder of which files were read or changed."""
+def _file(
+    fact: Fact, bias: Callable[[str], float], worked_on: Collection[str], changed: Collection[str], end: int
+) -> Item:
+    """Return the item of a file, worth more in a folder of which files were read or changed, and as the test of a changed one."""
     item = _item(fact, fact.text, bias, end)
-    return item._replace(value=item.value * _NEAR) if _folder(fact.text) in worked_on else item
+    near = _NEAR if _folder(fact.text) in worked_on else 1.0
+    near *= _NEAR if fact.state != "modified" and stem_of(fact.text) in changed else 1.0
+    return item._replace(value=item.value * near)
 
 
 def _folder(path: str) -> str:

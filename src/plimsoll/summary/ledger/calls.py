@@ -137,9 +137,14 @@ def _command(fields: dict[str, Any]) -> str:
     return ""
 
 
+def brief_of(command: str) -> str:
+    """Return the short description of a shell command."""
+    return line(_CD_PREFIX.sub("", command), _BRIEF_CHARS_MAX)
+
+
 def _brief(name: str, action: Action, paths: tuple[str, ...], command: str, fields: dict[str, Any]) -> str:
     if command:
-        return line(_CD_PREFIX.sub("", command), _BRIEF_CHARS_MAX)
+        return brief_of(command)
     if paths:
         return f"{line(name, 40)} {paths[0].rsplit('/', 1)[-1]}"
     if action == "plan":

@@ -1,0 +1,67 @@
+"""A summary says what it knows once, and has room for what it would otherwise leave out."""
+
+import pytest
+from summary_conversation import called
+
+from plimsoll.message import text_message
+from plimsoll.summary.folders import stem_of
+from plimsoll.summary.ledger import Ledger, extend
+from plimsoll.summary.rules import render
+
+
+def read(messages):
+    """The ledger of these messages."""
+    return extend(Ledger.empty(), messages, 0)
+
+
+def test_a_line_that_is_an_error_is_not_a_value_as_well(counter):
+    """What a compiler says is shown once, among the errors."""
+    said = "src/pump.ts(88,51): error TS2353: 'bgColor' does not exist in type 'PumpTheme'. (id 7731)"
+    text = render(read(called("Bash", {"command": "npx tsc"}, said)), tokens_max=600, counter=counter).text
+
+    assert "Errors seen (tool output):\n- src/pump.ts(88,51)" in text
+    assert "Values from tools" not in text
+
+
+def test_a_command_that_is_the_label_of_its_values_gives_way_to_others(counter):
+    """Its values say that it ran; another command is said nowhere else."""
+    messages = [text_message("user", "Look at the stores.")]
+    for n in range(16):
+        listed = f"store_{n}7731 = 10.20.30.{n}4\nport: 84{n}3\n" + "so it is\n" * 200
+        messages += called("Bash", {"command": f"cat /etc/stores/{n}.conf"}, listed, call_id=f"a{n}")
+        messages += called("Bash", {"command": f"systemctl restart store-{n}.service"}, "", call_id=f"b{n}")
+    text = render(read(messages), tokens_max=260, counter=counter).text
+    commands = text.partition("Commands run:\n")[2].partition(":\n")[0]
+
+    assert "10.20.30." in text
+    assert commands.count("systemctl") > commands.count("cat ")
+
+
+@pytest.mark.parametrize(
+    ("path", "stem"),
+    [
+        ("src/pump.ts", "pump"),
+        ("test/pump.test.ts", "pump"),
+        ("pump_test.go", "pump"),
+        ("tests/test_pump.py", "pump"),
+        ("java/PumpTest.java", "Pump"),
+        ("contest.py", "contest"),
+        ("Makefile", "Makefile"),
+        (".gitignore", ".gitignore"),
+        ("", ""),
+    ],
+)
+def test_a_file_and_its_test_have_one_stem(path, stem):
+    """By the common ways to name tests."""
+    assert stem_of(path) == stem
+
+
+def test_the_test_of_a_changed_file_comes_before_other_files(counter):
+    """Of many files that a search listed, that is the one which is opened next."""
+    listed = "\n".join(f"lib/part{n}/module_{n}_test.go" for n in range(40))
+    messages = called("Edit", {"file_path": "src/pump.go", "new_string": "x"}, "ok", call_id="a")
+    messages += called("Grep", {"pattern": "x"}, f"{listed}\nsuite/pump_test.go", call_id="b")
+    text = render(read(messages), tokens_max=110, counter=counter).text
+
+    assert "pump_test.go" in text
+    assert "module_39" not in text
