@@ -5,6 +5,7 @@ Filler are sentences that keep a talk going and tell nothing: greetings, thanks,
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -31,6 +32,9 @@ HITS_MAX = 70
 SHORTEST_CHARS = 4
 """A unit that is cut to fewer characters says nothing."""
 
+LATER = 0.99
+"""The most that a unit of the second hop scores, as a share of the least of the first."""
+
 FIRST_HOP = 20
 """Units of the first ranking that come before any of the second hop."""
 
@@ -48,6 +52,8 @@ class Choice:
         self._skips_phatic = skips_phatic
         self._answers = self._neighbours = 0
         self._taken: set[tuple[int, int, int]] = set()
+        self._waiting: list[tuple[Candidate, int]] = []
+        """Neighbours, with their tokens, that wait until there are more answers."""
 
     @property
     def is_full(self) -> bool:
@@ -57,20 +63,22 @@ class Choice:
     def take(self, candidates: Iterable[Candidate], most: int, relevant_share: float = RELEVANT_SHARE) -> None:
         """Choose from candidates, best first, until there are `most`, none is relevant, or nothing fits.
 
-        None of them gets a better score than those that were chosen before.
+        All of them get a lower score than those that were chosen before.
         """
         least = min((pick.score for pick in self.picked), default=0.0)
         best = scale = 0.0
         for candidate in candidates:
             best = best or candidate.score
-            scale = scale or (min(1.0, least / best) if least else 1.0)
+            scale = scale or (min(1.0, LATER * least / best) if least else 1.0)
             if self.is_full or candidate.score < relevant_share * best or len(self.picked) >= most:
                 return
             self._consider(candidate._replace(score=candidate.score * scale))
+            while self._waiting and self._admits(self._waiting[0][1]):
+                self._consider(self._waiting.pop(0)[0])
 
     def _consider(self, candidate: Candidate) -> None:
         place = place_of(candidate)
-        if place in self._taken or not (candidate.matches or self._admits(LEAST_TOKENS)):
+        if place in self._taken:
             return
         vocabulary = frozenset(words(candidate.text))
         if not vocabulary or self._seen.has_like(vocabulary):
@@ -82,7 +90,10 @@ class Choice:
         if self._skips_phatic and not end:
             return
         tokens = self.tokens(chosen.text[first:end] or chosen.text)
-        if tokens > self.room or not (candidate.matches or self._admits(tokens)):
+        if tokens > self.room:
+            return
+        if not (candidate.matches or self._admits(tokens, candidate.score)):
+            self._waiting.append((candidate, tokens))
             return
         self.picked.append(chosen)
         self._seen.add(vocabulary)
@@ -99,8 +110,10 @@ class Choice:
             self._counted[text] = self._counter.upper(text)
         return self._counted[text]
 
-    def _admits(self, tokens: int) -> bool:
-        """Whether a neighbour leaves at least half of all tokens to units with a word of the question."""
+    def _admits(self, tokens: int, score: float = math.inf) -> bool:
+        """Whether a neighbour leaves at least half of all tokens to units with a word of the question, and no better one waits."""
+        if self._waiting and score < self._waiting[0][0].score:
+            return False
         return self._neighbours + tokens <= max(self._answers, 2 * LEAST_TOKENS)
 
     def _shortened(self, candidate: Candidate) -> Candidate:

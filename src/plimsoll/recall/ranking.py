@@ -21,7 +21,7 @@ from plimsoll.recall.filters import Filters, Hidden
 from plimsoll.recall.index import Index
 from plimsoll.recall.segment import K1, B, Entry, Segment
 from plimsoll.recall.units import NUMBER, QUESTION, TIME
-from plimsoll.recall.words import ALIKE_TERMS, STOP
+from plimsoll.recall.words import ALIKE_TERMS, EXAMPLE_TERMS, STOP
 from plimsoll.regex import regex
 
 OWN, WINDOW, CARRIED, ANSWER = 1.0, 1.0, 0.7, 0.5
@@ -65,6 +65,9 @@ VERBATIM, VERBATIM_UNITS, VERBATIM_MAX = 0.6, 40, 8
 
 ALIKE_WEIGHT, ALIKE_MAX = 0.4, 200
 """Weight of a word that may stand for one of the question, if not more units than this have it."""
+
+EXAMPLE_WEIGHT = 0.7
+"""Weight of an example of what a word of the question names."""
 
 HEADING_PARTS_MAX = 500
 """A term in the headings of more parts than this tells nothing of any."""
@@ -186,12 +189,12 @@ class _Field:
             weight = _rarity(len(segment.end_of), max(1, len(postings))) * (NAME_WEIGHT if term in light else 1.0)
             headed = segment.headings.get(term)
             self._terms.append(_Term(weight, postings, headed if len(headed) <= HEADING_PARTS_MAX else ()))
-        for term in _alike(asked):
+        for term, share in _alike(asked):
             postings = hidden.without(segment.units.get(term))
             if postings and len(postings) <= ALIKE_MAX:
-                weight = _rarity(len(segment.end_of), len(postings)) * ALIKE_WEIGHT
+                weight = _rarity(len(segment.end_of), len(postings)) * share
                 self._alike.append(_Term(weight, postings, ()))
-                _score_windows(segment, postings, self.windows, ALIKE_WEIGHT / 2)
+                _score_windows(segment, postings, self.windows, share / 2)
         self._reached = self._named(cues)
         self.own_top = 0.0
 
@@ -340,9 +343,12 @@ def _cued(cues: Cues, entry: Entry, kinds: int) -> float:
     return score
 
 
-def _alike(asked: frozenset[str]) -> list[str]:
-    """The terms that may stand for terms of a question."""
-    return sorted({other for term in asked for other in ALIKE_TERMS.get(term, ())} - asked)
+def _alike(asked: frozenset[str]) -> list[tuple[str, float]]:
+    """The terms that may stand for terms of a question, with their weights: those alike, and examples of what one names."""
+    examples = {other for term in asked for other in EXAMPLE_TERMS.get(term, ())}
+    alike = {other for term in asked for other in ALIKE_TERMS.get(term, ())}
+    shares = {**dict.fromkeys(examples, EXAMPLE_WEIGHT), **dict.fromkeys(alike, ALIKE_WEIGHT)}
+    return sorted((term, share) for term, share in shares.items() if term not in asked)
 
 
 def _verbatim(query: str) -> list[str]:

@@ -6,6 +6,7 @@ import unicodedata
 from operator import add
 
 from plimsoll.recall.forms import ALIKE, IRREGULAR
+from plimsoll.recall.kinds import KINDS
 from plimsoll.regex import regex
 
 UNSPACED = (
@@ -138,6 +139,9 @@ def _alike() -> dict[str, frozenset[str]]:
             found.setdefault(term, set()).update(terms)
     return {term: frozenset(others - {term}) for term, others in found.items()}
 
+
+EXAMPLE_TERMS = {stem(kind): frozenset(map(stem, examples)) for kind, examples in KINDS.items()}
+"""Terms that are examples of what a term names."""
 
 ALIKE_TERMS = _alike()
 """Terms that may stand for a term."""

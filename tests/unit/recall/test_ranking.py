@@ -258,3 +258,62 @@ def test_paths_and_quotations_count_word_for_word(query, said):
     texts = [*days_apart(5), *like, said, *like, *days_apart(5)]
 
     assert found([f"{text} {number}" for number, text in enumerate(texts)], query)[0].position == texts.index(said)
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("I brought my old cello to the quay.", "which instruments does the captain play?"),
+        ("Spain was too hot for us.", "which countries did they visit?"),
+        ("We moved it all over to Redis.", "what database is used"),
+        ("They went kayaking and came home wet.", "what outdoor activities were there?"),
+    ],
+)
+def test_a_kind_finds_its_examples(said, asked):
+    """A question that names a kind of things finds a statement with one of them and no word of the question."""
+    texts = [*days_apart(15), said, *days_apart(15)]
+
+    assert found(texts, asked, max_tokens=60)[0].text == said
+
+
+def test_an_example_counts_less_than_the_word():
+    """What has the word of the question is still first."""
+    texts = [
+        *days_apart(9),
+        "The guitar is in the hold.",
+        *days_apart(9),
+        "All instruments are in the hold.",
+        *days_apart(9),
+    ]
+
+    assert found(texts, "where are the instruments?", max_tokens=60)[0].text == "All instruments are in the hold."
+
+
+def test_a_long_answer_waits_for_its_room():
+    """An answer without a word of the question, longer than the question before it, comes in once there are more hits."""
+    answer = (
+        "Fourteen now! It feels as if we had moved aboard only yesterday, with two trunks and a parrot in a brass cage."
+    )
+    others = [f"{name} has lived on a ketch {place}, which took many days." for name, place in PLACES]
+    texts = [
+        *days_apart(9),
+        "How many years have you lived on the ketch?",
+        answer,
+        *days_apart(9),
+        *others,
+        *days_apart(9),
+    ]
+
+    assert any(hit.text == answer for hit in found(texts, "how many years lived on the ketch?", max_tokens=150))
+
+
+PLACES = [
+    ("Ann", "near the old mill"),
+    ("Ben", "behind the customs house"),
+    ("Cleo", "at the northern pier"),
+    ("Dan", "under the iron bridge"),
+    ("Eva", "beside the ice factory"),
+    ("Finn", "off the coast of Jutland"),
+    ("Gro", "in the middle of the lagoon"),
+    ("Hal", "by the lighthouse keeper"),
+]
