@@ -168,6 +168,30 @@ def test_a_refusal_is_answered_with_less() -> None:
     assert len(client.counts) == 4
 
 
+@pytest.mark.slow
+def test_a_streamed_refusal_is_answered_with_less() -> None:
+    """The service refuses when its stream is read: then another stream takes its place, once, and what it says is recorded."""
+    client = Scripted(window=2_500, turns=1)
+    kept = PlimsollChatMiddleware(store="memory:", max_tokens=3_500)
+
+    async def use() -> tuple[list[str], str]:
+        stream = agent(client, kept).run(conversation(4), stream=True)
+        texts = [update.text async for update in stream if update.text]
+        return texts, (await stream.get_final_response()).text
+
+    assert asyncio.run(use()) == (["step 1"], "step 1")
+    assert len(client.counts) == 2
+    assert client.counts[1] <= 2_500 < client.counts[0]
+    [one] = kept.conversations
+    assert one.session.history()[-1]["content"] == "step 1"
+    assert one.session.usage(last=1)[0].prompt_tokens == client.counts[1]
+
+    client.window = 10
+    with pytest.raises(Refused):
+        asyncio.run(use())
+    assert len(client.counts) == 4
+
+
 def test_what_the_service_keeps_is_left_alone() -> None:
     """A conversation that the service keeps is sent as it is, and nothing is recorded of it."""
     client, kept = Scripted(turns=1), PlimsollChatMiddleware(store="memory:", max_tokens=100)

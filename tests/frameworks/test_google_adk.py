@@ -124,14 +124,32 @@ def test_streaming() -> None:
 
 
 @pytest.mark.slow
-def test_a_refusal_makes_the_next_call_shorter() -> None:
-    """A refusal comes through, as without the plugin; a call after it has less."""
-    llm, kept = Scripted(window=1_500, turns=20), PlimsollPlugin(store="memory:", max_tokens=3_500)
-    with pytest.raises(ValueError, match="exceeds the maximum"):
-        run(llm, ["go"], kept)
-    refused = llm.counts[-1]
+@pytest.mark.parametrize("mode", [StreamingMode.NONE, StreamingMode.SSE])
+def test_a_refusal_is_answered_with_less(mode: Any) -> None:
+    """When the window is smaller than it was said to be, the call is made once more with less, and the run goes on."""
+    llm, kept = Scripted(window=2_500, turns=20), PlimsollPlugin(store="memory:", max_tokens=3_500)
+    events = run(llm, ["go"], kept, mode=mode)
+
+    assert len(llm.seen) == 20
+    refused = [count for count in llm.counts if count > 2_500]
+    assert refused
+    assert len(llm.counts) == 20 + len(refused)
     [conversation] = kept.conversations
-    assert plimsoll.count_tokens(list(conversation.session.view())) < 0.7 * refused
+    said = [wire["content"] for wire in conversation.session.history() if wire["role"] == "assistant"]
+    assert said == [f"step {number}" for number in range(1, 21)]
+    assert sum(len(event.get_function_responses()) for event in events) == 29
+    assert not kept._under_way
+
+
+@pytest.mark.slow
+def test_a_second_refusal_comes_through() -> None:
+    """It is the model's first refusal, which says that a second call was made."""
+    llm, kept = Scripted(window=10, turns=20), PlimsollPlugin(store="memory:", max_tokens=3_500)
+    with pytest.raises(ValueError, match="exceeds the maximum") as refused:
+        run(llm, ["volts " * 2_000], kept)
+    assert ["once more with less" in note for note in refused.value.__notes__] == [True]
+    assert len(llm.counts) == 2
+    assert llm.counts[1] < llm.counts[0]
     assert not kept._under_way
 
 

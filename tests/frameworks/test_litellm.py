@@ -70,9 +70,16 @@ class Scripted(litellm.CustomLLM):
     def streaming(self, *_: Any, **given: Any) -> Any:
         """The same in pieces."""
         self.seen.append(given["messages"])
+        self.counts.append(plimsoll.count_tokens(given["messages"]))
+        counted = {"prompt_tokens": self.counts[-1], "completion_tokens": 3, "total_tokens": self.counts[-1] + 3}
         for text in ("all ", "is ", "well"):
-            yield {"text": text, "is_finished": text == "well", "finish_reason": "stop", "index": 0, "usage": None,
-                   "tool_use": None}  # fmt: skip
+            yield {"text": text, "is_finished": text == "well", "finish_reason": "stop", "index": 0, "tool_use": None,
+                   "usage": counted if text == "well" else None}  # fmt: skip
+
+    async def astreaming(self, *_: Any, **given: Any) -> Any:
+        """The same."""
+        for piece in self.streaming(**given):
+            yield piece
 
 
 @pytest.fixture
@@ -190,12 +197,23 @@ def test_a_refusal_is_answered_with_less(
     assert len(list(handler.conversations)) == 1
 
 
-def test_streaming(provider: Scripted) -> None:
-    """Pieces come as they do without it."""
+@pytest.mark.parametrize("is_counted", [False, True])
+@pytest.mark.parametrize("is_awaited", [False, True])
+def test_streaming(provider: Scripted, *, is_awaited: bool, is_counted: bool) -> None:
+    """Pieces come as they do without it; what the provider counted is recorded where it was asked to say so."""
     handler = PlimsollHandler(store="memory:", max_tokens=WINDOW)
-    pieces: Any = handler.completion(**request(asked(), stream=True))
+    options = {"stream_options": {"include_usage": True}} if is_counted else {}
+    given = request(asked(), stream=True, **options)
 
+    async def awaited() -> list[Any]:
+        return [piece async for piece in await handler.acompletion(**given)]  # type: ignore[union-attr]
+
+    pieces: Any = asyncio.run(awaited()) if is_awaited else list(handler.completion(**given))
     assert "".join(piece.choices[0].delta.content or "" for piece in pieces) == "all is well"
+    [conversation] = handler.conversations
+    reports = [one.prompt_tokens for one in conversation.session.usage()]
+    assert reports == (provider.counts[-1:] if is_counted else [])
+    assert conversation.awaited == 0
 
 
 @pytest.mark.slow

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 import plimsoll
 from plimsoll.errors import SettingError
@@ -206,6 +208,53 @@ def test_a_refusal_is_answered_with_less(way: str) -> None:
     assert llm.counts[1] <= 2_500 < llm.counts[0]
     [one] = conversations_of(llm)
     assert one.session.history()[-1]["content"] == "step 1"
+
+
+class Usage(BaseModel):
+    """A report as an SDK has it."""
+
+    prompt_tokens: int = 700
+    completion_tokens: int = 20
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        {"raw": {"usage": Usage()}},
+        {"raw": SimpleNamespace(usage=Usage())},
+        {"raw": {"usage": {"input_tokens": 700, "output_tokens": 20}}},
+        {"additional_kwargs": {"prompt_tokens": 700, "completion_tokens": 20, "total_tokens": 720}},
+    ],
+    ids=["dictionary of objects", "object", "Anthropic's names", "beside the message"],
+)
+@pytest.mark.parametrize("way", ["chat", "astream_chat"])
+def test_what_the_provider_counted_is_recorded(way: str, report: Any) -> None:
+    """Wherever an integration puts the report; of a stream it may come before the last piece."""
+    whole = ChatResponse(message=ChatMessage(role="assistant", content="Done."), **report)
+    bare = ChatResponse(message=whole.message, raw={"usage": None})
+
+    class Counting(Scripted):
+        def chat(self, *_: Any, **__: Any) -> ChatResponse:
+            return whole
+
+        async def astream_chat(self, *_: Any, **__: Any) -> Any:
+            async def pieces() -> Any:
+                yield whole
+                yield bare
+
+            return pieces()
+
+    llm = managed(Counting(seen=[], counts=[]), store="memory:")
+
+    async def use() -> None:
+        if way == "chat":
+            llm.chat(conversation(1))
+        else:
+            assert [piece async for piece in await llm.astream_chat(conversation(1))] == [whole, bare]
+
+    asyncio.run(use())
+    [one] = conversations_of(llm)
+    assert [(each.prompt_tokens, each.completion_tokens) for each in one.session.usage()] == [(700, 20)]
 
 
 def test_results_and_calls_keep_what_a_wire_message_does_not_hold() -> None:

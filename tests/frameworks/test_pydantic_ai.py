@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +13,7 @@ import plimsoll
 pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed: make test-frameworks")
 
 from pydantic_ai import Agent
+from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import (
     ImageUrl,
     ModelRequest,
@@ -99,6 +101,52 @@ def test_the_same_loop_without_it() -> None:
     """The model's window is too small for the loop."""
     with pytest.raises(AssertionError):
         run(agent(Script()), "first")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_streamed", [False, True])
+def test_a_refusal_is_answered_with_less(*, is_streamed: bool) -> None:
+    """When the window is smaller than it was said to be, the request is made once more with less; a second refusal comes through."""
+    counts, window = list[int](), 1_400
+
+    def answer(messages: Any, _: Any = None) -> ModelResponse:
+        counts.append(plimsoll.count_tokens(wires(messages)))
+        if counts[-1] > window:
+            raise ModelHTTPError(400, "m", {"code": "context_length_exceeded", "message": "maximum context length"})
+        return ModelResponse(parts=[TextPart("Done.")])
+
+    async def pieces(messages: Any, info: Any) -> Any:
+        yield answer(messages, info).parts[0].content
+
+    history: list[Any] = [
+        ModelRequest(parts=[UserPromptPart(f"{number} " + "volts " * 300)])
+        if number % 2 == 0
+        else ModelResponse(parts=[TextPart("amps " * 300)])
+        for number in range(14)
+    ]
+    kept = PlimsollCapability(store="memory:", max_tokens=3_500, model="gpt-4o")
+    agent = Agent(FunctionModel(answer, stream_function=pieces), capabilities=[kept], instructions="Be brief.")
+
+    def run() -> str:
+        if not is_streamed:
+            return agent.run_sync("And now?", message_history=history).output
+
+        async def stream() -> str:
+            async with agent.run_stream("And now?", message_history=history) as found:
+                return await found.get_output()
+
+        return asyncio.run(stream())
+
+    assert run() == "Done."
+    assert len(counts) == 2
+    assert counts[1] <= window < counts[0]
+    [conversation] = kept.conversations
+    assert conversation.session.history()[-1]["content"] == "Done."
+
+    window = 10
+    with pytest.raises(ModelHTTPError):
+        run()
+    assert len(counts) == 4
 
 
 def test_parts_keep_what_a_wire_message_does_not_hold() -> None:

@@ -8,14 +8,22 @@ The agent's session keeps every message; each model call is sent a view of it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from copy import copy
 from typing import Any
 
 from plimsoll.errors import MissingExtra
 
 try:
-    from agent_framework import ChatContext, ChatMiddleware, ChatResponse, Content, FunctionTool, Message
+    from agent_framework import (
+        ChatContext,
+        ChatMiddleware,
+        ChatResponse,
+        Content,
+        FunctionTool,
+        Message,
+        ResponseStream,
+    )
 except ImportError as error:
     raise MissingExtra("agent-framework", needed_for="plimsoll.adapters.agent_framework") from error
 
@@ -121,7 +129,7 @@ class PlimsollChatMiddleware(Managed[Message], ChatMiddleware):
     """Sends each model call a view that fits, and keeps everything in a session.
 
     Conversations are recognised by their messages, unless a name is given. A call that the service refuses as too long is made once
-    more with less, unless its answer is streamed.
+    more with less, also one whose answer is streamed.
     """
 
     _dialect = AgentFrameworkDialect()
@@ -136,14 +144,14 @@ class PlimsollChatMiddleware(Managed[Message], ChatMiddleware):
         self._send(context, call)
         try:
             try:
-                await call_next()
+                await _called(context, call_next)
             except Exception as refusal:
                 overflow = overflow_of(refusal)
                 if overflow is None:
                     raise
                 await asyncio.to_thread(call.harder, overflow)
                 self._send(context, call)
-                await call_next()
+                await _called(context, call_next)
         except BaseException:
             call.released()
             raise
@@ -188,6 +196,27 @@ class PlimsollChatMiddleware(Managed[Message], ChatMiddleware):
             await asyncio.to_thread(self._record, call, response)
 
         return record
+
+
+async def _called(context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
+    """Call the model. A service that streams refuses when its stream is read, so the first update is awaited."""
+    await call_next()
+    stream = context.result
+    if not isinstance(stream, ResponseStream):
+        return
+    updates = aiter(stream)
+    first = await anext(updates, None)
+
+    async def again() -> AsyncIterator[Any]:
+        update = first
+        while update is not None:
+            yield update
+            update = await anext(updates, None)
+
+    async def whole(_: Any) -> Any:
+        return await stream.get_final_response()
+
+    context.result = ResponseStream(again(), finalizer=whole)
 
 
 def _instructions(context: ChatContext) -> list[Message]:

@@ -185,6 +185,11 @@ class ModelCall(Generic[M]):
             said = [wire for wire in wires if wire.get("content") or wire.get("tool_calls")]
             self.conversation.answered(said, usage, to=self._prepared)
 
+    def counted(self, usage: Any) -> None:
+        """Record what the provider counted of a call that was let go of: its answer is read elsewhere."""
+        if self.conversation is not None:
+            self.conversation.counted(usage, to=self._prepared)
+
     def released(self) -> None:
         """There is no answer."""
         if self.conversation is not None:

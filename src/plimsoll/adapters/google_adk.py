@@ -11,11 +11,13 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
+from plimsoll.dataclass import dataclass
 from plimsoll.errors import MissingExtra
 
 try:
+    from google.adk.agents import BaseAgent, LlmAgent
     from google.adk.agents.callback_context import CallbackContext
     from google.adk.models.llm_request import LlmRequest
     from google.adk.models.llm_response import LlmResponse
@@ -175,18 +177,28 @@ _UNDER_WAY_MAX = 1_024
 """Calls whose answer is awaited. The kit does not say when it gives one up."""
 
 
-class _UnderWay(NamedTuple):
-    """A call of a model, and the ids of the calls of tools in it."""
+@dataclass(slots=True, kw_only=True)
+class _UnderWay:
+    """A call of a model: what the kit gave, and what is made of it."""
 
     call: ModelCall[Content]
     ids: CallIds
+    """Of the calls of tools in it."""
+    contents: list[Content]
+    instruction: Any
+    copies: list[Content]
+    """The contents with ids, in the same order."""
+    first: list[Content]
+    """The instruction as a content, if there is one."""
+    has_begun: bool = False
+    """True once a piece of the answer came."""
 
 
 class PlimsollPlugin(Managed[Content], BasePlugin):
     """Sends each model call a view that fits, and keeps everything in a session.
 
-    Conversations are recognised by their messages, unless a name is given. A plugin cannot make a call again: what a model says
-    when it refuses one as too long makes the next one shorter.
+    Conversations are recognised by their messages, unless a name is given. A call that the model refuses as too long is made once
+    more with less; the answer to that one comes whole, also where others are streamed.
     """
 
     _dialect = AdkDialect()
@@ -196,6 +208,16 @@ class PlimsollPlugin(Managed[Content], BasePlugin):
         """Keep the conversations of a runner; see Managed."""
         super().__init__(name=name, **options)
         self._under_way: OrderedDict[tuple[str, str], _UnderWay] = OrderedDict()
+        self._agents: OrderedDict[tuple[str, str], LlmAgent] = OrderedDict()
+        """The agents that are running, with their models."""
+
+    async def before_agent_callback(self, *, agent: BaseAgent, callback_context: CallbackContext) -> Content | None:
+        """Note whose model is called."""
+        if isinstance(agent, LlmAgent):
+            self._agents[_key(callback_context)] = agent
+            while len(self._agents) > _UNDER_WAY_MAX:
+                self._agents.popitem(last=False)
+        return None
 
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
@@ -213,38 +235,76 @@ class PlimsollPlugin(Managed[Content], BasePlugin):
         self, *, callback_context: CallbackContext, llm_response: LlmResponse
     ) -> LlmResponse | None:
         """Record an answer. The pieces of one that is streamed come before the whole."""
-        if not llm_response.partial and (found := self._under_way.pop(_key(callback_context), None)) is not None:
+        key = _key(callback_context)
+        if llm_response.partial and key in self._under_way:
+            self._under_way[key].has_begun = True
+        elif not llm_response.partial and (found := self._under_way.pop(key, None)) is not None:
             await asyncio.to_thread(self._record, found, llm_response)
         return None
 
     async def on_model_error_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception
     ) -> LlmResponse | None:
-        """Let go of a call that failed."""
-        del llm_request
-        if (found := self._under_way.pop(_key(callback_context), None)) is not None:
-            if (overflow := overflow_of(error)) is not None:
-                await asyncio.to_thread(found.call.harder, overflow)
+        """Make a call that was refused as too long once more with less, and let go of any other that failed."""
+        key = _key(callback_context)
+        found = self._under_way.get(key)
+        if found is None:
+            return None
+        overflow = None if found.has_begun else overflow_of(error)
+        answer = None
+        if overflow is not None:
+            await asyncio.to_thread(found.call.harder, overflow)
+            self._put(llm_request, found)
+            answer = await self._asked(self._agents.get(key), llm_request, error)
+        if answer is None:  # else it is recorded when it comes by
+            self._under_way.pop(key, None)
             found.call.released()
-        return None
+        return answer
+
+    @staticmethod
+    async def _asked(agent: LlmAgent | None, request: LlmRequest, refusal: Exception) -> LlmResponse | None:
+        """The whole answer of the agent's model; None if it has none, of which the refusal then says why."""
+        answer: LlmResponse | None = None
+        try:
+            if agent is not None:
+                async for response in agent.canonical_model.generate_content_async(request, stream=False):
+                    answer = response
+        except Exception as error:  # noqa: BLE001 - the kit raises the refusal
+            refusal.add_note(
+                f"plimsoll made the call once more with less, which failed too: {type(error).__name__}: {error}"
+            )
+            return None
+        return answer
 
     def _sent(self, request: LlmRequest) -> _UnderWay:
         ids = CallIds()
-        given = [ids.filled(content) for content in request.contents]
-        first = _instruction(request)
-        call = self._calls.prepare([*first, *given], name=self._name, beside=_beside(request))
-        if call.is_changed:
-            originals = {id(copy): content for copy, content in zip(given, request.contents, strict=True)}
-            messages = call.messages
-            if first and messages and self._dialect.role(messages[0]) == "system":
-                if messages[0] is not first[0]:
-                    request.config.system_instruction = _text(messages[0])
-                messages = messages[1:]
-            request.contents = [
-                originals.get(id(content)) or without_made_ids(_of_a_side(content))
-                for content in self._dialect.joined(messages)
-            ]
-        return _UnderWay(call, ids)
+        copies, first = [ids.filled(content) for content in request.contents], _instruction(request)
+        call = self._calls.prepare([*first, *copies], name=self._name, beside=_beside(request))
+        found = _UnderWay(
+            call=call,
+            ids=ids,
+            contents=request.contents,
+            instruction=request.config.system_instruction,
+            copies=copies,
+            first=first,
+        )
+        self._put(request, found)
+        return found
+
+    def _put(self, request: LlmRequest, found: _UnderWay) -> None:
+        """Put what is to be sent into a request."""
+        if not found.call.is_changed:
+            return
+        originals = {id(copy): content for copy, content in zip(found.copies, found.contents, strict=True)}
+        messages = found.call.messages
+        if found.first and messages and self._dialect.role(messages[0]) == "system":
+            is_same = messages[0] is found.first[0]
+            request.config.system_instruction = found.instruction if is_same else _text(messages[0])
+            messages = messages[1:]
+        request.contents = [
+            originals.get(id(content)) or without_made_ids(_of_a_side(content))
+            for content in self._dialect.joined(messages)
+        ]
 
     def _record(self, found: _UnderWay, response: LlmResponse) -> None:
         if response.content is None:

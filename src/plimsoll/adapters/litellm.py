@@ -120,10 +120,31 @@ class PlimsollHandler(Managed[Any], CustomLogger):
         return self._calls.prepare(request["messages"], name=self._name, beside=beside)
 
     def _record(self, call: ModelCall[Any], response: Any) -> None:
-        """Record a whole answer. What a stream says comes with the next list."""
+        """Record a whole answer. What a stream says comes with the next list, what it was counted at with its end."""
         if isinstance(response, ModelResponse):
             said = self._calls.recorded([choice.message for choice in response.choices[:1]])
             counted = getattr(response, "usage", None)
             call.answered(said, counted.model_dump() if counted is not None else None)
-        else:
-            call.released()
+            return
+        call.released()
+        if isinstance(response, CustomStreamWrapper):
+            response.__class__ = _CountedStream
+            response.plimsoll_call = call
+
+
+class _CountedStream(CustomStreamWrapper):
+    """A stream of LiteLLM's that says what the provider counted, where it reports that: with `include_usage`."""
+
+    plimsoll_call: ModelCall[Any]
+
+    def __next__(self) -> Any:
+        return self._noted(super().__next__())
+
+    async def __anext__(self) -> Any:
+        return self._noted(await super().__anext__())
+
+    def _noted(self, chunk: Any) -> Any:
+        counted = getattr(chunk, "usage", None)
+        if counted is not None:
+            self.plimsoll_call.counted(counted.model_dump() if hasattr(counted, "model_dump") else counted)
+        return chunk

@@ -9,7 +9,7 @@ The memory keeps what is said in each run; the model also fits what an agent gat
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, ClassVar, Self, TypeVar, Unpack
@@ -24,9 +24,10 @@ try:
 except ImportError as error:
     raise MissingExtra("llama-index", needed_for="plimsoll.adapters.llama_index") from error
 
-from plimsoll.adapters.calls import AdaptedCalls, ConversationOptions, ModelCall, overflow_of, session_name
+from plimsoll.adapters.calls import AdaptedCalls, ConversationOptions, ModelCall, Wire, overflow_of, session_name
 from plimsoll.adapters.llama_index_messages import LlamaIndexDialect
 from plimsoll.conversations.conversations import Conversations
+from plimsoll.records.usage import usage_of
 from plimsoll.validation import short_repr
 
 L = TypeVar("L", bound=LLM)
@@ -254,13 +255,14 @@ def _read(call: ModelCall[ChatMessage], ask: Callable[[], Iterator[ChatResponse]
         return next(opened[0], None)
 
     last = piece = _asked(call, first)
+    counted: Wire | None = None
     with _letting_go(call):
         while piece is not None:
             yield piece
-            last = piece
+            last, counted = piece, _counted(piece) or counted
             with _sending():
                 piece = next(opened[0], None)
-    _record(call, last)
+    _record(call, last, counted)
 
 
 async def _aread(
@@ -274,18 +276,34 @@ async def _aread(
         return await anext(opened[0], None)
 
     last = piece = await _awaited(call, first)
+    counted: Wire | None = None
     with _letting_go(call):
         while piece is not None:
             yield piece
-            last = piece
+            last, counted = piece, _counted(piece) or counted
             with _sending():
                 piece = await anext(opened[0], None)
-    await asyncio.to_thread(_record, call, last)
+    await asyncio.to_thread(_record, call, last, counted)
 
 
-def _record(call: ModelCall[ChatMessage], response: ChatResponse | None) -> None:
-    """Record an answer. Each integration reports usage in a way of its own, which is not read."""
+def _record(call: ModelCall[ChatMessage], response: ChatResponse | None, counted: Wire | None = None) -> None:
+    """Record an answer, and what it was counted at: the last piece of a stream need not have that."""
     if response is None:
         call.released()
     else:
-        call.answered(LlamaIndexDialect().wires(response.message))
+        call.answered(LlamaIndexDialect().wires(response.message), _counted(response) or counted)
+
+
+def _counted(response: ChatResponse) -> Wire | None:
+    """The provider's report: integrations hand on its response, as an object or a dictionary, or note the numbers beside it."""
+    raw = response.raw
+    reports = [
+        raw.get("usage") if isinstance(raw, Mapping) else getattr(raw, "usage", None),
+        response.additional_kwargs,
+    ]
+    for report in reports:
+        dump = getattr(report, "model_dump", None)
+        found = dump() if callable(dump) else report
+        if usage_of(found) is not None:
+            return dict(found)
+    return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from plimsoll.errors import MissingExtra
 
 try:
     from pydantic_ai.capabilities import AbstractCapability
+    from pydantic_ai.exceptions import RetryModelRequest
     from pydantic_ai.messages import (
         BinaryContent,
         ImageUrl,
@@ -36,7 +38,7 @@ try:
 except ImportError as error:
     raise MissingExtra("pydantic-ai", needed_for="plimsoll.adapters.pydantic_ai") from error
 
-from plimsoll.adapters.calls import Managed, ModelCall, Wire, usage
+from plimsoll.adapters.calls import Managed, ModelCall, Wire, overflow_of, usage
 
 
 class PydanticDialect:
@@ -199,10 +201,18 @@ def _text(content: Any) -> str:
     return "\n\n".join(block["text"] for block in content if isinstance(block.get("text"), str))
 
 
+_CALL: ContextVar[ModelCall[ModelMessage] | None] = ContextVar("plimsoll_pydantic_ai_call", default=None)
+"""The request that this task makes. All its attempts are made inside `wrap_model_request`."""
+
+_IS_AGAIN: ContextVar[bool] = ContextVar("plimsoll_pydantic_ai_is_again", default=False)
+"""True once it was refused as too long."""
+
+
 class PlimsollCapability(Managed[ModelMessage], AbstractCapability[Any]):
     """Sends each model request a view that fits, and keeps everything in a session.
 
-    Conversations are recognised by their messages, unless a name is given.
+    Conversations are recognised by their messages, unless a name is given. A request that the model refuses as too long is made
+    once more with less.
     """
 
     _dialect = PydanticDialect()
@@ -213,13 +223,39 @@ class PlimsollCapability(Managed[ModelMessage], AbstractCapability[Any]):
         """Make the request with a view of the messages. What is slow runs in a thread."""
         del ctx
         call = await asyncio.to_thread(self._prepared, request_context)
+        before, was_again = _CALL.set(call), _IS_AGAIN.set(False)
         try:
             response: ModelResponse = await handler(replace(request_context, messages=_sent(call, request_context)))
         except BaseException:
             call.released()
             raise
+        finally:
+            _CALL.reset(before)
+            _IS_AGAIN.reset(was_again)
         await asyncio.to_thread(call.answered, self._calls.recorded([response]), _usage(response))
         return response
+
+    async def on_model_request_error(
+        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, error: Exception
+    ) -> ModelResponse:
+        """Ask for another attempt of a request that was refused as too long, once."""
+        del ctx, request_context
+        call, overflow = _CALL.get(), overflow_of(error)
+        if call is None or overflow is None or _IS_AGAIN.get():
+            raise error
+        _IS_AGAIN.set(True)
+        await asyncio.to_thread(call.harder, overflow)
+        raise RetryModelRequest
+
+    async def prepare_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Put less into another attempt."""
+        del ctx
+        call = _CALL.get()
+        if call is None or not _IS_AGAIN.get():
+            return request_context
+        return replace(request_context, messages=_sent(call, request_context))
 
     def _prepared(self, request: ModelRequestContext) -> ModelCall[ModelMessage]:
         parameters = request.model_request_parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field, replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -184,6 +185,12 @@ class HostConversation:
             except (PlimsollError, RecursionError) as error:
                 return str(error)
         return None
+
+    def counted(self, usage: Any, *, to: Prepared) -> None:
+        """Calibrate by what the provider counted of a request whose answer comes with the next list. Nothing is raised."""
+        with self.lock, suppress(PlimsollError, RecursionError):
+            if to.number == self._number:
+                self._report(usage)
 
     def searched(self, request: Mapping[str, Any], message: Any, usage: Any, *, to: Prepared) -> Prepared | None:
         """The request to send next after an answer that did nothing but search; None if the answer is for the host.

@@ -27,6 +27,8 @@ MARGIN_TOKENS: Final = 64
 """What joining texts and framing may add to the count of bytes."""
 
 _PROBE: Final = 256
+_STRIDE: Final = 16
+"""How much further back the next look is."""
 
 _MEDIA: Final = re.compile(
     rb'"(?:image|image_url|input_image|audio|input_audio|document|file|input_file|file_id|video|video_url|container_upload)"'
@@ -71,13 +73,17 @@ def added_bytes(raw: bytes, known: bytes) -> int | None:
 
 
 def _common(one: bytes, other: bytes) -> int:
-    """The length of what both begin with."""
-    low, high = 0, min(len(one), len(other))
-    if one[:high] == other[:high]:
+    """The length of what both begin with, looked for from the end, where a list grows: each step copies what it compares."""
+    high = min(len(one), len(other))
+    if one.startswith(other[:high]):
         return high
+    step = _PROBE
+    while step < high and not one.startswith(other[: high - step]):
+        step *= _STRIDE
+    low = max(0, high - step)
     while low < high:
         middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
+        if one.startswith(other[low:middle], low):
             low = middle
         else:
             high = middle - 1
@@ -89,7 +95,7 @@ def _common_end(one: bytes, other: bytes) -> int:
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
-        if one[len(one) - middle : len(one) - low] == other[len(other) - middle : len(other) - low]:
+        if one.endswith(other[len(other) - middle : len(other) - low], 0, len(one) - low):
             low = middle
         else:
             high = middle - 1
