@@ -5,7 +5,6 @@ Project files are untrusted: only regular files are opened, no links, pipes or d
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import stat
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from plimsoll.environment.layers import UNKNOWN, Package, SystemContext, WorkspaceContext
+from plimsoll.formats.wire import object_in
 from plimsoll.limits import DEPENDENCIES_MAX, PROJECT_FILE_SIZE_BYTES_MAX, PROJECT_TEXT_CHARS_MAX
 from plimsoll.regex import regex
 
@@ -155,11 +155,8 @@ def _value(match: re.Match[str] | None) -> str | None:
 
 
 def _node_package(text: str) -> Package | None:
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(data, dict):
+    data = object_in(text)
+    if data is None:
         return None
     wanted = data.get("dependencies")
     return Package(

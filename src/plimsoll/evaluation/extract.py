@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,7 @@ from typing import Final
 from plimsoll.dataclass import dataclass
 from plimsoll.evaluation.matching import TERMS_MIN, words
 from plimsoll.evaluation.values import Probe, ProbeKind
+from plimsoll.formats.wire import object_in
 from plimsoll.message import Message, Text, ToolCall
 from plimsoll.regex import regex
 
@@ -232,21 +232,13 @@ def _files(material: Material) -> Iterator[Probe]:
 
 
 def _changed(call: ToolCall) -> Iterator[str]:
-    arguments = _object(call.arguments)
+    arguments = object_in(call.arguments) or {}
     if _CHANGES.search(call.name):
         yield from (value for key in _PATH_KEYS if isinstance(value := arguments.get(key), str) and value.strip())
     texts = [value for value in arguments.values() if isinstance(value, str)] or [call.arguments]
     for text in texts:
         if "*** " in text:
             yield from (path.strip() for path in _PATCHED.findall(text))
-
-
-def _object(arguments: str) -> dict[str, object]:
-    try:
-        found = json.loads(arguments)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _outcomes(material: Material) -> Iterator[Probe]:
@@ -298,7 +290,7 @@ def _answered(material: Material) -> Iterator[tuple[int, ToolCall, str]]:
 
 def _command(call: ToolCall) -> str:
     """The command of a shell call; empty for other tools."""
-    found = _object(call.arguments)
+    found = object_in(call.arguments) or {}
     command = next((found[key] for key in ("command", "cmd", "script") if key in found), "")
     if isinstance(command, list):
         command = " ".join(str(word) for word in command)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from plimsoll.dataclass import dataclass
+from plimsoll.formats.wire import objects_of
 from plimsoll.message import FormatName
 
 Wire = dict[str, Any]
@@ -35,11 +36,11 @@ def calls_in(wires: Iterable[object]) -> list[Called]:
 def _calls(wire: Mapping[str, Any]) -> Iterator[Called]:
     if wire.get("type") == "function_call":
         yield Called(id=str(wire.get("call_id")), name=str(wire.get("name")), arguments=wire.get("arguments"))
-    for call in _objects(wire.get("tool_calls")):
+    for call in objects_of(wire.get("tool_calls")):
         function = call.get("function")
         told = function if isinstance(function, Mapping) else {}
         yield Called(id=str(call.get("id")), name=str(told.get("name")), arguments=told.get("arguments"))
-    for block in _objects(wire.get("content")):
+    for block in objects_of(wire.get("content")):
         if block.get("type") == "tool_use":
             yield Called(id=str(block.get("id")), name=str(block.get("name")), arguments=block.get("input"))
 
@@ -82,13 +83,13 @@ def joined_answer(format: FormatName, said: Sequence[Wire], names: Collection[st
 
 
 def _joined_chat(responses: Sequence[Wire], names: Collection[str]) -> Wire:
-    choices = [choice for response in responses for choice in _objects(response.get("choices"))[:1]]
+    choices = [choice for response in responses for choice in objects_of(response.get("choices"))[:1]]
     messages = [choice["message"] for choice in choices if isinstance(choice.get("message"), dict)]
     if not choices or not messages:
         return responses[-1]
     texts = [message["content"] for message in messages if isinstance(message.get("content"), str)]
     last, choice = dict(messages[-1]), dict(choices[-1])
-    calls = [call for call in _objects(last.pop("tool_calls", None)) if not is_inner(call, names)]
+    calls = [call for call in objects_of(last.pop("tool_calls", None)) if not is_inner(call, names)]
     last["content"] = BETWEEN.join(filter(None, texts)) or last.get("content")
     if calls:
         last["tool_calls"] = calls
@@ -100,7 +101,9 @@ def _joined_chat(responses: Sequence[Wire], names: Collection[str]) -> Wire:
 
 
 def _joined_responses(responses: Sequence[Wire], names: Collection[str]) -> Wire:
-    output = [item for response in responses for item in _objects(response.get("output")) if not is_inner(item, names)]
+    output = [
+        item for response in responses for item in objects_of(response.get("output")) if not is_inner(item, names)
+    ]
     said = any(item.get("type") != "reasoning" for item in output)
     return {**responses[-1], "output": output if said else [*output, said_item(NO_ANSWER)]}
 
@@ -113,7 +116,7 @@ def said_item(text: str) -> Wire:
 
 def _joined_messages(responses: Sequence[Wire], names: Collection[str]) -> Wire:
     content = [
-        block for response in responses for block in _objects(response.get("content")) if not is_inner(block, names)
+        block for response in responses for block in objects_of(response.get("content")) if not is_inner(block, names)
     ]
     last = dict(responses[-1])
     if not any(block.get("type") not in ("thinking", "redacted_thinking") for block in content):
@@ -153,7 +156,3 @@ def _sum(one: Any, other: Any) -> Any:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _objects(value: object) -> list[Wire]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

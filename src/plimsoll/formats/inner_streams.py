@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, Protocol
 
 from plimsoll.formats.inner_calls import BETWEEN, NO_ANSWER, is_inner, joined, said_item, total
+from plimsoll.formats.wire import objects_of
 from plimsoll.message import FormatName
 
 Wire = dict[str, Any]
@@ -93,9 +94,7 @@ class _ChatStream:
         if isinstance(delta.get("content"), str) and delta["content"]:
             delta["content"] = delta["content"] if self._is_apart else BETWEEN + delta["content"]
             self._has_text = self._is_apart = True
-        calls = given.get("tool_calls")
-        pieces = [piece for piece in calls if isinstance(piece, dict)] if isinstance(calls, list) else []
-        shown = [one for piece in pieces for one in self._piece(piece)]
+        shown = [one for piece in objects_of(given.get("tool_calls")) for one in self._piece(piece)]
         return {**delta, "tool_calls": shown} if shown else delta
 
     def _piece(self, piece: Wire) -> list[Wire]:

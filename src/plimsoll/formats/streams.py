@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
+from plimsoll.formats.wire import object_in, objects_of
 from plimsoll.message import FormatName
 
 EVENT_SIZE_BYTES_MAX: Final = 8 * 1024 * 1024
@@ -110,11 +111,8 @@ def take_event(answer: Answer, event: Event) -> None:
     if event.data == "[DONE]":
         answer.is_complete = True
         return
-    try:
-        data = json.loads(event.data)
-    except (ValueError, RecursionError):
-        return
-    if not isinstance(data, dict):
+    data = object_in(event.data)
+    if data is None:
         return
     if isinstance(data.get("error"), dict | str) or event.name == "error" or data.get("type") == "error":
         found = data.get("error", data)
@@ -147,7 +145,7 @@ class _ChatAnswer:
     @staticmethod
     def of_whole(response: Wire) -> list[Wire]:
         """The message of a completion with one choice."""
-        choices = _objects(response.get("choices"))
+        choices = objects_of(response.get("choices"))
         message = choices[0].get("message") if len(choices) == 1 else None
         return [message] if isinstance(message, dict) else []
 
@@ -155,7 +153,7 @@ class _ChatAnswer:
         """A chunk."""
         if isinstance(data.get("usage"), dict):
             self.usage = data["usage"]
-        for choice in _objects(data.get("choices")):
+        for choice in objects_of(data.get("choices")):
             self.has_begun = True
             delta = choice.get("delta")
             if choice.get("index", 0) != 0 or not isinstance(delta, dict):
@@ -164,7 +162,7 @@ class _ChatAnswer:
                 if isinstance(delta.get(field), str) and self._chars <= ANSWER_CHARS_MAX:
                     texts.append(delta[field])
                     self._chars += len(delta[field])
-            for call in _objects(delta.get("tool_calls")):
+            for call in objects_of(delta.get("tool_calls")):
                 self._take_call(call)
             self.is_complete = self.is_complete or choice.get("finish_reason") is not None
 
@@ -212,7 +210,7 @@ class _ResponsesAnswer:
     @staticmethod
     def of_whole(response: Wire) -> list[Wire]:
         """The items of the output."""
-        return _objects(response.get("output"))
+        return objects_of(response.get("output"))
 
     def take(self, data: Wire) -> None:
         """An event."""
@@ -252,7 +250,7 @@ class _MessagesAnswer:
     @staticmethod
     def of_whole(response: Wire) -> list[Wire]:
         """The message."""
-        content = _objects(response.get("content"))
+        content = objects_of(response.get("content"))
         model = {"model": response["model"]} if isinstance(response.get("model"), str) else {}
         return [{"role": "assistant", "content": content, **model}] if content else []
 
@@ -319,8 +317,3 @@ _READERS: Final[Mapping[str, Any]] = {
     "openai-responses": _ResponsesAnswer,
     "anthropic": _MessagesAnswer,
 }
-
-
-def _objects(value: object) -> list[Wire]:
-    found: Iterable[Any] = value if isinstance(value, list) else ()
-    return [item for item in found if isinstance(item, dict)]

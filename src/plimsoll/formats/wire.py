@@ -106,6 +106,34 @@ def arguments_text(value: object) -> str:
     return value if isinstance(value, str) else _spaced({} if value is None else value)
 
 
+def json_in(text: str | bytes, otherwise: Any = None) -> Any:
+    """The JSON value in a text; `otherwise` for invalid JSON and excessive nesting."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return otherwise
+
+
+def object_in(text: str | bytes) -> dict[str, Any] | None:
+    """The JSON object in a text; None for anything else. Unlike `parsed_object` it takes what Python's parser takes."""
+    value = json_in(text)
+    return value if isinstance(value, dict) else None
+
+
+def objects_of(value: object) -> list[dict[str, Any]]:
+    """The objects in a list; none in anything else."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def has_halves(text: str) -> bool:
+    """Whether a text contains halves of surrogate pairs; JSON may read two of them back as one character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
 def parsed_object(text: str) -> dict[str, Any] | None:
     """The JSON object in `text`; None for other values, excessive nesting and invalid JSON."""
     try:

@@ -8,13 +8,13 @@ kept only if most of its words are in that message, whose author is then the one
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 
 from plimsoll.compaction.task import SummaryFailed, SummaryReply, SummaryRequest
 from plimsoll.dataclass import dataclass
+from plimsoll.formats.wire import json_in
 from plimsoll.limits import MEMORY_TEXT_CHARS_MAX
 from plimsoll.memory.scopes import Scopes
 from plimsoll.memory.secrets import holds_secret
@@ -183,10 +183,7 @@ def request_for(messages: Mapping[int, Message], texts: Mapping[int, str], polic
 def answered(reply: str, texts: Mapping[int, str], roles: Mapping[int, str]) -> list[tuple[int, UserStatement]] | None:
     """The facts of an answer, each with the position of its message; None if the answer is not such a list."""
     found = _LIST.search(reply[:_ANSWER_CHARS_MAX])
-    try:
-        items = json.loads(found[0]) if found else None
-    except (ValueError, RecursionError):
-        return None
+    items = json_in(found[0]) if found else None
     return list(_sound(items[:_FACTS_MAX], texts, roles)) if isinstance(items, list) else None
 
 

@@ -7,7 +7,6 @@ first. Steps of one exchange, and of exchanges that follow each other, are taken
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, Literal
 
@@ -18,6 +17,7 @@ from plimsoll.dataclass import dataclass
 from plimsoll.errors import ErrorCatcher
 from plimsoll.formats.overflow import Overflow
 from plimsoll.formats.requests import ROUTES, parts_of
+from plimsoll.formats.wire import object_in
 from plimsoll.message import FormatName
 from plimsoll.proxy.gate import MARGIN_TOKENS, Gate, Track, may_hold_media
 from plimsoll.proxy.links import ResponseLinks
@@ -133,7 +133,7 @@ class ProxiedRequest:
         return self.asked.raw
 
     def _prepared(self) -> bytes:
-        asked, request = self.asked, _object(self.asked.text)
+        asked, request = self.asked, object_in(self.asked.text)
         if request is None:
             self.lane = "other"
             return asked.raw
@@ -169,7 +169,7 @@ class ProxiedRequest:
         """Another body than the one that was refused; None if there is none."""
         if self.prepared is None:
             self._recorded()
-        request, before = _object(self.asked.text), self.prepared
+        request, before = object_in(self.asked.text), self.prepared
         if request is None or before is None or before.conversation is None:
             return None
         again = before.conversation.prepare(
@@ -190,7 +190,7 @@ class ProxiedRequest:
 
     def next_round(self, reply: Reply) -> bytes | None:
         """The body to send after a reply that only searched; None: it is the last. On a worker."""
-        request, before = _object(self.asked.text), self.prepared
+        request, before = object_in(self.asked.text), self.prepared
         if request is None or before is None or before.conversation is None or not reply.is_complete:
             return None
         with ErrorCatcher() as searching:
@@ -251,7 +251,7 @@ class ProxiedRequest:
     def _small(self) -> bytes | None:
         """A request that fits even if each of its bytes is a token."""
         asked = self.asked
-        request = _object(asked.text)
+        request = object_in(asked.text)
         parts = None
         with ErrorCatcher():  # the provider says what is wrong with it
             parts = None if request is None else parts_of(request, asked.format)
@@ -281,12 +281,3 @@ class ProxiedRequest:
         body = json.dumps(prepared.body, separators=(",", ":"), allow_nan=False).encode("ascii")
         self._offering = body if prepared.offers_tools else None
         return body
-
-
-def _object(text: bytes) -> Mapping[str, Any] | None:
-    """The JSON object in a body; None if it is none."""
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None

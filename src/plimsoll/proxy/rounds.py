@@ -12,6 +12,7 @@ from plimsoll.formats.inner_calls import joined
 from plimsoll.formats.inner_streams import joined_stream
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.streams import Event, EventReader
+from plimsoll.formats.wire import object_in
 from plimsoll.message import FormatName
 from plimsoll.proxy.reply import WHOLE_SIZE_BYTES_MAX
 
@@ -68,7 +69,7 @@ class Rounds:
 
     def _taken(self, event: Event) -> bytes:
         """What the client gets of an event."""
-        found = _object(event.data)
+        found = object_in(event.data)
         if event.data == "[DONE]":
             self._has_mark = True
             return b""
@@ -82,7 +83,7 @@ class Rounds:
         """The reply only searched, and another follows."""
         if self._is_stream:
             self._stream.turn()
-        elif (found := _object(bytes(self._whole))) is not None:
+        elif (found := object_in(bytes(self._whole))) is not None:
             self._responses.append(found)
 
     def end(self, *, has_begun: bool) -> bytes:
@@ -92,7 +93,7 @@ class Rounds:
         if self._is_stream:
             self.ids = self._stream.ids
             return _written(self._stream.end()) + (b"data: [DONE]\n\n" if self._has_mark else b"")
-        found = _object(bytes(self._whole))
+        found = object_in(bytes(self._whole))
         if self._is_error and has_begun:
             return self.failed(found or {})
         if self._is_error or found is None:
@@ -122,11 +123,3 @@ def _lines(name: str, text: str) -> bytes:
     """An event of which the data is a text of one or more lines."""
     lines = [*([f"event: {name}"] if name else ()), *(f"data: {line}" for line in text.split("\n"))]
     return ("\n".join(lines) + "\n\n").encode("utf-8", "replace")
-
-
-def _object(text: str | bytes) -> dict[str, Any] | None:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None

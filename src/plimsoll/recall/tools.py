@@ -5,7 +5,6 @@ Results present the history as data: each excerpt has a heading with its author 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
@@ -15,6 +14,7 @@ from plimsoll.compaction.references import place_of, position_named, summary_of
 from plimsoll.compaction.tool_names import TOOL_NAMES, ToolNames
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import ReferenceNotFound, SessionDamaged
+from plimsoll.formats.wire import json_in
 from plimsoll.protocols import TokenCounter
 from plimsoll.recall.index import RECORD
 from plimsoll.recall.search import Hit
@@ -230,10 +230,7 @@ def _dated(hits: Iterable[Hit]) -> Iterator[str]:
 
 def _arguments(given: Mapping[str, Any] | str) -> Mapping[str, Any] | None:
     if isinstance(given, str):
-        try:
-            given = json.loads(given or "{}")
-        except (ValueError, RecursionError):
-            return None
+        given = json_in(given or "{}")
     return given if isinstance(given, Mapping) else None
 
 

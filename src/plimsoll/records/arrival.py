@@ -23,6 +23,7 @@ from plimsoll.formats.detect import NO_CONTEXT, RequestContext, certain_format_o
 from plimsoll.formats.format import Format
 from plimsoll.formats.intake import Received, received
 from plimsoll.formats.registry import format_named
+from plimsoll.formats.wire import has_halves
 from plimsoll.message import Message, ToolResult, Wire
 from plimsoll.protocols import Record, RecordDraft
 from plimsoll.records.replay import Arrival, ViewState
@@ -202,14 +203,6 @@ def _holds_halves(wire: Wire | None) -> bool:
             values += value.values()
         elif kind is list:
             values += value
-        elif isinstance(value, str) and not value.isascii() and not _is_whole(value):
+        elif isinstance(value, str) and not value.isascii() and has_halves(value):
             return True
     return False
-
-
-def _is_whole(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -11,6 +11,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from plimsoll.formats.wire import has_halves
+
 LEVELS_MAX: Final = 6
 """Depth to which objects and lists are compared. Deeper values are replaced, which also limits the depth of a diff."""
 
@@ -34,7 +36,7 @@ def changes(before: Any, after: Any, *, levels: int = LEVELS_MAX) -> dict[str, A
         return {"{}": changed, "-": [key for key in before if key not in after]}
     if levels and isinstance(before, list) and isinstance(after, list) and before:
         return {"[]": _rows(before, after, levels - 1)}
-    if isinstance(before, str) and isinstance(after, str) and _is_plain(before) and _is_plain(after):
+    if isinstance(before, str) and isinstance(after, str) and not (has_halves(before) or has_halves(after)):
         stretches = _stretches(before, after)
         if any(isinstance(stretch, list) for stretch in stretches):
             return {"~": stretches}
@@ -75,15 +77,6 @@ def _rows(before: Sequence[Any], after: Sequence[Any], levels: int) -> list[Any]
         else:
             rows.append([index, index + 1])
     return rows
-
-
-def _is_plain(text: str) -> bool:
-    """False if a text contains surrogates: two lone ones may read back as one character."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _stretches(before: str, after: str) -> list[Any]:
