@@ -19,7 +19,7 @@ from plimsoll.regex import regex
 from plimsoll.transcripts import blocks, claude_links, tree
 from plimsoll.transcripts.blocks import read_message
 from plimsoll.transcripts.claude_links import Link, Tree
-from plimsoll.transcripts.lines import list_of, mapping_of, maybe_text, text_of
+from plimsoll.transcripts.lines import first_text, list_of, mapping_of, maybe_text, text_of
 from plimsoll.transcripts.usages import claude_window, usage_in
 from plimsoll.transcripts.values import (
     Finding,
@@ -162,8 +162,7 @@ class _Reader:
         if uuid is None:
             return
         if uuid in self.links:
-            detail = f"{uuid[:80]} was used before"
-            self.findings.append(Finding(kind="duplicate-uuid", detail=detail, line=entry.number))
+            self._report("duplicate-uuid", f"{uuid[:80]} was used before", entry)
             index = self.links[uuid].index if index is None else index
         self.links[uuid] = Link(uuid, maybe_text(value.get("parentUuid")), entry, value, index, answer)
 
@@ -190,7 +189,7 @@ class _Reader:
         """Add the line's message to the history and return its index; None if it has no readable content."""
         message = _message_in(value)
         if message is None:
-            self.findings.append(Finding(kind="bad-message", detail="no readable content", line=entry.number))
+            self._report("bad-message", "no readable content", entry)
             return None
         if answer is not None and answer in self._by_answer:
             index = self._by_answer[answer]
@@ -207,14 +206,14 @@ class _Reader:
     def _report_links(self) -> None:
         for link in self.links.values():
             if link.parent is not None and link.parent not in self.links:
-                detail = f"{link.parent[:80]} is not in this file"
-                self.findings.append(Finding(kind="missing-parent", detail=detail, line=link.entry.number))
+                self._report("missing-parent", f"{link.parent[:80]} is not in this file", link.entry)
         for node in tree.cycles(self.tree.written):
-            line = self.links[node].entry.number
-            self.findings.append(Finding(kind="cycle", detail="the line is its own ancestor", line=line))
+            self._report("cycle", "the line is its own ancestor", self.links[node].entry)
         if self.tree.broken:
-            detail = "the links of the preserved messages are broken; left out"
-            self.findings.append(Finding(kind="preserved-broken", detail=detail))
+            self._report("preserved-broken", "the links of the preserved messages are broken; left out")
+
+    def _report(self, kind: str, detail: str, entry: SourceLine | None = None) -> None:
+        self.findings.append(Finding(kind=kind, detail=detail, line=None if entry is None else entry.number))
 
     def _find_path(self) -> None:
         self.leaf = self._leaf()
@@ -363,10 +362,7 @@ def _cleared_calls(value: Mapping[str, Any]) -> list[str]:
 
 def _meta(lines: Sequence[SourceLine]) -> Meta:
     values = [mapping_of(entry.value) for entry in lines]
-
-    def last(key: str) -> str | None:
-        return next((text for v in reversed(values) if (text := maybe_text(v.get(key))) is not None), None)
-
+    last = partial(first_text, values[::-1])
     models = (maybe_text(mapping_of(v.get("message")).get("model")) for v in reversed(values))
     return Meta(
         session_id=last("sessionId"),
@@ -374,7 +370,7 @@ def _meta(lines: Sequence[SourceLine]) -> Meta:
         branch=last("gitBranch"),
         version=last("version"),
         model=next((model for model in models if model is not None and not model.startswith("<")), None),
-        started=next((text for v in values if (text := maybe_text(v.get("timestamp"))) is not None), None),
+        started=first_text(values, "timestamp"),
         title=last("customTitle") or last("aiTitle") or _summary_title(values),
     )
 

@@ -29,7 +29,7 @@ from plimsoll.transcripts.codex_replay import (
     rebuilt,
     strip_prefix,
 )
-from plimsoll.transcripts.lines import list_of, mapping_of, maybe_count, maybe_text, text_of
+from plimsoll.transcripts.lines import first_text, list_of, mapping_of, maybe_count, maybe_text, text_of
 from plimsoll.transcripts.usages import CodexReports
 from plimsoll.transcripts.values import (
     MADE,
@@ -285,16 +285,14 @@ def _system(kinds: Sequence[tuple[str, Mapping[str, Any]]]) -> str | None:
 def _meta(kinds: Sequence[tuple[str, Mapping[str, Any]]]) -> Meta:
     first = next((payload for kind, payload in kinds if kind == "session_meta"), {})
     contexts = [payload for kind, payload in kinds if kind == "turn_context"]
-    prompts = (
-        maybe_text(p.get("message")) for kind, p in kinds if kind == "event_msg" and p.get("type") == "user_message"
-    )
+    prompts = [payload for kind, payload in kinds if kind == "event_msg" and payload.get("type") == "user_message"]
     return Meta(
         session_id=maybe_text(first.get("id")),
         cwd=maybe_text(first.get("cwd")),
         branch=maybe_text(mapping_of(first.get("git")).get("branch")),
-        model=next((model for c in reversed(contexts) if (model := maybe_text(c.get("model"))) is not None), None),
+        model=first_text(reversed(contexts), "model"),
         version=maybe_text(first.get("cli_version")),
         started=maybe_text(first.get("timestamp")),
-        title=next((prompt[:120] for prompt in prompts if prompt is not None), None),
+        title=(first_text(prompts, "message") or "")[:120] or None,
         parent=maybe_text(first.get("forked_from_id")),
     )

@@ -182,19 +182,15 @@ def _ends(path: Path, size_bytes: int) -> tuple[bytes, bytes]:
         return head, file.read(_TAIL_BYTES)
 
 
-def _first(values: list[Mapping[str, Any]], key: str) -> str | None:
-    return next((text for value in values if (text := lines.maybe_text(value.get(key))) is not None), None)
-
-
 def _claude_facts(head: list[Mapping[str, Any]], tail: list[Mapping[str, Any]]) -> dict[str, str | None]:
     named = [*reversed(tail), *reversed(head)]
     return {
         "session_id": None,  # use the file's name: lines copied from a parent session have another id
-        "cwd": _first(head, "cwd") or _first(tail, "cwd"),
-        "title": _first(named, "customTitle")
-        or _first(named, "aiTitle")
+        "cwd": lines.first_text(head, "cwd") or lines.first_text(tail, "cwd"),
+        "title": lines.first_text(named, "customTitle")
+        or lines.first_text(named, "aiTitle")
         or _first_prompt(head)
-        or _first(named, "summary"),
+        or lines.first_text(named, "summary"),
     }
 
 
@@ -228,7 +224,7 @@ def _codex_facts(head: list[Mapping[str, Any]], _tail: list[Mapping[str, Any]]) 
     return {
         "session_id": lines.maybe_text(meta.get("id")),
         "cwd": lines.maybe_text(meta.get("cwd")),
-        "title": _first(prompts, "message"),
+        "title": lines.first_text(prompts, "message"),
     }
 
 
@@ -238,7 +234,7 @@ def _pi_facts(head: list[Mapping[str, Any]], tail: list[Mapping[str, Any]]) -> d
     return {
         "session_id": lines.maybe_text(header.get("id")),
         "cwd": lines.maybe_text(header.get("cwd")),
-        "title": _first(names, "name") or _first_prompt(head),
+        "title": lines.first_text(names, "name") or _first_prompt(head),
     }
 
 

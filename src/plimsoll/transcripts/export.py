@@ -115,23 +115,15 @@ def _new_file(outgoing: Outgoing, to: ToolName) -> Exported:
 
 def _carried(outgoing: Outgoing, to: ToolName) -> tuple[Outgoing, list[ExportLoss]]:
     """The conversation without what another tool's file cannot contain, and the losses."""
-    losses = (
-        [ExportLoss(kind="system", detail=f"{to} files hold no system text")]
-        if outgoing.system and to != "codex"
-        else []
-    )
+    losses = [_loss("system", f"{to} files hold no system text")] if outgoing.system and to != "codex" else []
     source, total = outgoing.source, len(outgoing.messages)
     kept = list(range(total))
     if source is not None:
         left = {
             i: kind for i, message in enumerate(source.messages[:total]) if (kind := _exclusion(message, source.tool))
         }
-        losses.extend(
-            ExportLoss(kind=kind, detail="a message that is not sent", position=i) for i, kind in left.items()
-        )
-        losses.extend(
-            ExportLoss(kind="sidechain", detail=f"the sub-agent's conversation {s.id[:40]}") for s in source.sidechains
-        )
+        losses += [_loss(kind, "a message that is not sent", i) for i, kind in left.items()]
+        losses += [_loss("sidechain", f"the sub-agent's conversation {s.id[:40]}") for s in source.sidechains]
         kept = [index for index in kept if index not in left]
     places = {old: new for new, old in enumerate(kept)}
     compactions, dropped = _supported_compactions([made for made in outgoing.compactions if made.on_path], to)
@@ -144,10 +136,11 @@ def _carried(outgoing: Outgoing, to: ToolName) -> tuple[Outgoing, list[ExportLos
     fresh = replace(
         outgoing, messages=messages, times=times, usages=usages, compactions=tuple(moved), checkpoint=checkpoint
     )
-    return fresh, [
-        *(loss for loss in losses if loss.kind != "summary"),
-        *dropped,
-    ]
+    return fresh, [*(loss for loss in losses if loss.kind != "summary"), *dropped]
+
+
+def _loss(kind: str, detail: str, position: int | None = None) -> ExportLoss:
+    return ExportLoss(kind=kind, detail=detail, position=position)
 
 
 def _exclusion(message: SourceMessage, tool: ToolName) -> str | None:
@@ -167,13 +160,11 @@ def _supported_compactions(
     losses: list[ExportLoss] = []
     for position, compaction in enumerate(compactions):
         if compaction.cleared and to != "claude-code":
-            losses.append(
-                ExportLoss(kind="cleared", detail="cleared results have their full text again", position=position)
-            )
+            losses.append(_loss("cleared", "cleared results have their full text again", position))
         elif not compaction.cleared and compaction.summary is None:
             what = "only its provider can read" if compaction.opaque is not None else "is not in the file"
             detail = f"the summary {what}; the messages it replaced are in the view"
-            losses.append(ExportLoss(kind="opaque-summary", detail=detail, position=position))
+            losses.append(_loss("opaque-summary", detail, position))
         else:
             kept.append(compaction)
     return kept, losses
@@ -225,9 +216,7 @@ def _shown_in(
     view = [replace(shown, message=None) for shown in checkpoint.view]
     if format != FORMAT_OF[tool]:
         result = convert([shown.wire for shown in view], to=FORMAT_OF[tool], format=format)
-        losses.extend(
-            ExportLoss(kind=loss.what, detail=f"in the view: {loss.reason}", position=None) for loss in result.losses
-        )
+        losses += [_loss(loss.what, f"in the view: {loss.reason}") for loss in result.losses]
         view = [Shown(wire=wire, is_summary=_contains(wire, checkpoint.summary)) for wire in result.messages]
     wires, left_out = supported([shown.wire for shown in view], tool)
     losses.extend(replace(loss, detail=f"in the view: {loss.detail}", position=None) for loss in left_out)
@@ -279,11 +268,10 @@ def _portion(outgoing: Outgoing, start: int, end: int, to: FormatName, losses: l
     if outgoing.format == to:
         return list(messages)
     result = convert(messages, to=to, format=outgoing.format)
-    for loss in result.losses:
-        position = None if loss.position is None else loss.position + start
-        losses.append(ExportLoss(kind=loss.what, detail=loss.reason, position=position))
+    moved = ((loss, None if loss.position is None else loss.position + start) for loss in result.losses)
+    losses += [_loss(loss.what, loss.reason, position) for loss, position in moved]
     if result.system:
-        losses.append(ExportLoss(kind="system", detail="system text inside the messages"))
+        losses.append(_loss("system", "system text inside the messages"))
     converted: list[Wire] = list(result.messages)
     opening = {"role": "user", "content": OPENING}
     return converted[1:] if start > 0 and converted[:1] == [opening] else converted
@@ -355,7 +343,7 @@ def supported(wires: Sequence[Wire], tool: ToolName) -> tuple[list[Wire], list[E
 
 def _supported(wire: Wire, tool: ToolName, position: int, losses: list[ExportLoss]) -> Wire:
     if wire.get("role") == "system":
-        losses.append(ExportLoss(kind="system role", detail="became a labelled user message", position=position))
+        losses.append(_loss("system role", "became a labelled user message", position))
         wire = {"role": "user", "content": labelled_text(text_in(wire.get("content")))}
     content = wire.get("content")
     if tool != "pi" or not isinstance(content, list):
@@ -371,16 +359,12 @@ def _blocks(content: Sequence[Wire], known: frozenset[str], position: int, losse
             yield {**block, "content": list(_blocks(blocks_of(block.get("content")), _PI_USER, position, losses))}
         elif kind == "text":
             if block.get("citations"):
-                losses.append(
-                    ExportLoss(kind="citations", detail="dropped: pi does not support them", position=position)
-                )
+                losses.append(_loss("citations", "dropped: pi does not support them", position))
             yield {"type": "text", "text": block.get("text")}
         elif kind in known or (known is _PI_USER and _is_plain_image(block)):
             yield block
         else:
-            losses.append(
-                ExportLoss(kind="content", detail=f"{kind} left out: pi supports text and images", position=position)
-            )
+            losses.append(_loss("content", f"{kind} left out: pi supports text and images", position))
             yield {"type": "text", "text": f"[{kind} left out]"}
 
 

@@ -138,6 +138,11 @@ def objects_in(lines: Iterable[bytes]) -> list[Mapping[str, Any]]:
     return found
 
 
+def first_text(values: Iterable[Mapping[str, Any]], key: str) -> str | None:
+    """The first non-empty string that one of the objects has in a field; None if none has."""
+    return next((text for value in values if (text := maybe_text(value.get(key))) is not None), None)
+
+
 def text_of(value: object) -> str:
     """The value if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""

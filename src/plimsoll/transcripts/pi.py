@@ -21,7 +21,7 @@ from plimsoll.records.usage import Usage
 from plimsoll.regex import regex
 from plimsoll.transcripts import blocks, tree
 from plimsoll.transcripts.blocks import read_message
-from plimsoll.transcripts.lines import list_of, mapping_of, maybe_count, maybe_text, text_of
+from plimsoll.transcripts.lines import first_text, list_of, mapping_of, maybe_count, maybe_text, text_of
 from plimsoll.transcripts.usages import usage_in
 from plimsoll.transcripts.values import (
     SUMMARY,
@@ -222,12 +222,10 @@ class _Reader:
                 continue
             id = f"line-{entry.number}" if self._linear else maybe_text(value.get("id"))
             if id is None:
-                self.findings.append(Finding(kind="no-id", detail="an entry without an id; ignored", line=entry.number))
+                self._found("no-id", "an entry without an id; ignored", entry)
                 continue
             if id in self.nodes:
-                self.findings.append(
-                    Finding(kind="duplicate-uuid", detail=f"{id[:80]} was used before", line=entry.number)
-                )
+                self._found("duplicate-uuid", f"{id[:80]} was used before", entry)
                 del self.nodes[id]
             self.nodes[id] = entry
             self.parents[id] = previous if self._linear else maybe_text(value.get("parentId"))
@@ -244,20 +242,20 @@ class _Reader:
             return
         message = None if wire is None else read_message(wire, "anthropic")
         if message is None or message_kind is None:
-            self.findings.append(Finding(kind="bad-message", detail="no readable content", line=entry.number))
+            self._found("bad-message", "no readable content", entry)
         else:
             self._index[id] = len(self._messages)
             self._messages.append((id, entry, message, message_kind))
 
     def _report(self, missing: str | None) -> None:
         if missing is not None and missing in self.parents:
-            self.findings.append(Finding(kind="cycle", detail="the path to the leaf contains a cycle"))
+            self._found("cycle", "the path to the leaf contains a cycle")
         for id, parent in self.parents.items():
             if parent is not None and parent not in self.parents:
-                line = self.nodes[id].number
-                self.findings.append(
-                    Finding(kind="missing-parent", detail=f"{parent[:80]} is not in this file", line=line)
-                )
+                self._found("missing-parent", f"{parent[:80]} is not in this file", self.nodes[id])
+
+    def _found(self, kind: str, detail: str, entry: SourceLine | None = None) -> None:
+        self.findings.append(Finding(kind=kind, detail=detail, line=None if entry is None else entry.number))
 
     def messages(self) -> tuple[SourceMessage, ...]:
         """The whole history, in file order."""
@@ -363,14 +361,14 @@ def _message_kind(message: Mapping[str, Any]) -> MessageKind:
 def _meta(reader: _Reader) -> Meta:
     values = [mapping_of(entry.value) for entry in reader.lines]
     models = (_model(value) for value in reversed(values))
-    names = (maybe_text(value.get("name")) for value in reversed(values) if value.get("type") == "session_info")
+    infos = [value for value in reversed(values) if value.get("type") == "session_info"]
     return Meta(
         session_id=maybe_text(reader.header.get("id")),
         cwd=maybe_text(reader.header.get("cwd")),
         model=next((model for model in models if model is not None), maybe_text(reader.header.get("modelId"))),
         version=str(maybe_count(reader.header.get("version")) or 1) if reader.header else None,
         started=maybe_text(reader.header.get("timestamp")),
-        title=next((name for name in names if name is not None), None),
+        title=first_text(infos, "name"),
         parent=maybe_text(reader.header.get("parentSession")),
     )
 
