@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from plimsoll.dataclass import dataclass
-from plimsoll.summary import sections, values
+from plimsoll.summary import repeated, sections, values
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.labels import Labels, dominant, labels, number_of
 from plimsoll.summary.layout import bullets
@@ -36,6 +36,9 @@ _TALK_DROP_ORDER = (
 _BREAK = "\n"
 _IN_PARTS: tuple[Kind, ...] = ("chat", "identifier")
 """Kinds whose facts may be several items, which share the second number of their order."""
+
+_FIRST: tuple[Kind, ...] = ("request", "chat")
+"""Kinds whose first fact is the text of a summary that has no room for sections."""
 
 _MISFITS_MAX = 12
 """Consecutive candidates that do not fit before a section counts as full."""
@@ -95,10 +98,12 @@ def render(  # noqa: PLR0913 - everything a summary depends on
     nothing fits. Never raises.
     """
     chosen_language: Language = dominant(ledger) if language == "auto" else language
-    page = _Page(ledger, labels(chosen_language), counter, tokens_max, covers, counted=counted)
+    page = _Page(
+        ledger, labels(chosen_language), counter, tokens_max, covers, counted=counted, goal_is_shown=goal_is_shown
+    )
     if tokens_max < TITLED_TOKENS_MIN or not any(ledger.facts.values()):
         return page.finished()
-    page.gather(chosen_language, bias_of(query), numbered=numbered, goal_is_shown=goal_is_shown)
+    page.gather(chosen_language, bias_of(query), numbered=numbered)
     page.fill()
     return page.finished()
 
@@ -115,8 +120,9 @@ class _Page:
         covers: tuple[int, int] | None,
         *,
         counted: bool = True,
+        goal_is_shown: bool = False,
     ) -> None:
-        self.counted = counted
+        self.counted, self.goal_is_shown = counted, goal_is_shown
         self.ledger, self.words, self.counter, self.tokens_max = ledger, words, counter, tokens_max
         self.numbers = f"m{covers[0]}-m{covers[1] - 1} " if covers is not None and covers[1] > covers[0] else ""
         self.sections: list[Section] = []
@@ -127,12 +133,10 @@ class _Page:
         """Number of facts by kind whose text is part of a chosen request."""
         self.closing_tokens = counter.upper(self._closing()) if tokens_max >= self._closed_tokens_min() else 0
 
-    def gather(
-        self, language: Language, bias: Callable[[str], float], *, numbered: bool, goal_is_shown: bool = False
-    ) -> None:
+    def gather(self, language: Language, bias: Callable[[str], float], *, numbered: bool) -> None:
         """Collect the candidates. Requests are truncated to their share first, because their length is adjustable."""
         ledger, shares = self.ledger, sections.shares(self.ledger)
-        weight = 1.0 if goal_is_shown else goal_weight(self.tokens_max, beside_values=sections.has_values(ledger))
+        weight = 1.0 if self.goal_is_shown else goal_weight(self.tokens_max, beside_values=sections.has_values(ledger))
         shares = {**shares, "request": shares["request"] * weight, "constraint": shares["constraint"] * weight}
         rest = sections.build(ledger, self.words, bias, self._room())
         needed = {section.name: sum(estimate(item.text) for item in section.wanted()) for section in rest}
@@ -360,12 +364,16 @@ class _Page:
         return RuleSummary(text=text, tokens=tokens, facts_kept=kept, facts_left=left)
 
     def _first_text(self) -> str:
-        """Return the text for a budget too small for sections: of the first request, the first chat fact or the best values."""
-        facts = [facts[0] for kind in ("request", "chat") if (facts := self.ledger.of(kind))]
-        if self.tokens_max <= 0 or facts:
-            return facts[0].text if self.tokens_max > 0 else ""
-        rows = values.items(self.ledger.of("identifier"), bias_of(None), self.ledger.end)
-        return ": ".join(filter(None, (rows[0].group, rows[0].text))) if rows else ""
+        """Return the text for a budget too small for sections: of the first request, the first chat fact or the best values.
+
+        If the view itself shows the first request, the values come before the requests after it.
+        """
+        said = next((facts[0].text for kind in _FIRST if (facts := self.ledger.of(kind))), "")
+        if self.tokens_max <= 0:
+            return ""
+        if said and not (self.goal_is_shown and sections.has_values(self.ledger)):
+            return said
+        return values.best_of(repeated.values(self.ledger), self.ledger.end, self.tokens_max, self.counter) or said
 
     def _truncated(self, text: str) -> RuleSummary:
         """Return as many leading characters as fit, by bisection, for a budget of a few tokens."""

@@ -12,7 +12,7 @@ from plimsoll.summary.item import Item
 from plimsoll.summary.ledger.draft import value
 from plimsoll.summary.ledger.identifiers import CODES_KEY, codes_in
 from plimsoll.summary.ledger.sentences import has_digit, line
-from plimsoll.summary.room import estimate
+from plimsoll.summary.room import bias_of, estimate
 from plimsoll.tokens.cache import LruCache
 
 if TYPE_CHECKING:
@@ -103,10 +103,22 @@ def _items(facts: Sequence[Fact], bias: Callable[[str], float], end: int) -> lis
 
 def start_of(item: Item, tokens: int, counter: TokenCounter) -> Item | None:
     """Return a row cut to its first values; None if `tokens` do not hold one of them."""
-    words = item.text.split(" ")
-    count = bisect_right(range(1, len(words)), tokens, key=lambda count: counter.upper(" ".join(words[:count])))
-    start = " ".join(words[:count]).rstrip(" |,")
+    start = _words(item.text, tokens, counter).rstrip(" |,")
     return item._replace(text=f"{start} …") if has_digit(start) and len(start) >= _START_CHARS_MIN else None
+
+
+def best_of(facts: tuple[Fact, ...], end: int, tokens: int, counter: TokenCounter) -> str:
+    """Return the best row under its heading, as many of its words as fit: the text of a summary of a few tokens."""
+    rows = items(facts, bias_of(None), end)
+    text = ": ".join(filter(None, (rows[0].group, rows[0].text))) if rows else ""
+    return text if counter.upper(text) <= tokens else _words(text, tokens, counter).rstrip(" ,|:")
+
+
+def _words(text: str, tokens: int, counter: TokenCounter) -> str:
+    """Return the first words of a text that fit, but not all of them."""
+    words = text.split(" ")
+    count = bisect_right(range(1, len(words)), tokens, key=lambda count: counter.upper(" ".join(words[:count])))
+    return " ".join(words[:count])
 
 
 def _read(fact: Fact) -> _Row:

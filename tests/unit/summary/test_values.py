@@ -199,3 +199,17 @@ def test_a_small_summary_of_a_run_has_values_instead_of_counts(tokens_max, is_cl
 
     assert "payment_id" in text
     assert ("Messages (" in text) is is_closed
+
+
+@pytest.mark.parametrize("tokens", range(8, 40, 4))
+def test_a_summary_of_a_few_tokens_has_values_where_the_goal_is_shown(tokens, counter):
+    """A later request repeats what the view is about; the order that a tool named is known from nowhere else."""
+    ledger = read([text_message("user", "So please be so kind and look at them."), *order(7)])
+    shown = render(ledger, tokens_max=tokens, counter=counter, goal_is_shown=True)
+    alone = render(ledger, tokens_max=tokens, counter=counter)
+
+    assert shown.text.startswith("get_order(OR7X)")
+    assert shown.tokens <= tokens
+    whole = {"get_order(OR7X)", "user_id", "ana_li_2231", "leg_id", "HA701", "HA702", "payment_id", "card_77123"}
+    assert {word.strip(":,") for word in shown.text.split()} <= whole
+    assert alone.text.startswith("So please")
