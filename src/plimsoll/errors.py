@@ -289,7 +289,8 @@ class UnknownModelWarning(UserWarning):
     def __init__(self, name: str) -> None:
         self.name = name
         super().__init__(
-            f"unknown model {name[:80]!r}: a window of 32,000 tokens is assumed; register it or use $PLIMSOLL_MODELS"
+            f"unknown model {name[:80]!r}: a window of 32,000 tokens is assumed; give max_tokens, or say its window: "
+            "plimsoll.tokens.registry.register_model, or a file named by $PLIMSOLL_MODELS"
         )
 
 

@@ -36,6 +36,8 @@ def _values() -> dict[str, object]:
         found["compaction"] = session.compact()
         found["session"] = repr(session)
         found["html"] = session._repr_html_()
+        found["measure"] = session.measure()
+    found["inspection"] = plimsoll.inspect(messages(60), max_tokens=4_000)
     found["fitted"] = plimsoll.fit(messages(60), max_tokens=4_000)
     found["report"] = found["fitted"].report  # type: ignore[attr-defined]
     found["windowed"] = plimsoll.window(messages(60), max_tokens=2_000)
@@ -44,7 +46,9 @@ def _values() -> dict[str, object]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["plan", "compaction", "fitted", "report", "windowed", "converted", "request"])
+@pytest.mark.parametrize(
+    "name", ["plan", "compaction", "fitted", "report", "windowed", "converted", "request", "measure"]
+)
 def test_one_line(values: dict[str, object], name: str) -> None:
     """The `repr` of a value that holds a whole conversation is one short line without its text."""
     shown = repr(values[name])
@@ -52,6 +56,27 @@ def test_one_line(values: dict[str, object], name: str) -> None:
     assert "\n" not in shown
     assert len(shown) < 150
     assert "tide" not in shown
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("compaction", "exchanges taken out of the view"),
+        ("report", "exchanges out of the view"),
+        ("plan", "exchanges would leave the view"),
+    ],
+)
+def test_what_left_the_view_is_not_said_to_be_left(values: dict[str, object], name: str, words: str) -> None:
+    """Exchanges that a compaction takes out of the view can be taken neither for lost nor for those that are left."""
+    assert words in repr(values[name])
+
+
+def test_an_inspection_is_one_line(values: dict[str, object]) -> None:
+    """What was inspected is its size, its level and the plan, without the tables."""
+    shown = repr(values["inspection"])
+    assert shown.startswith("Inspection(messages: ")
+    assert "level emergency" in shown
+    assert len(shown) < 300
 
 
 def test_the_facts_of_a_line(values: dict[str, object]) -> None:

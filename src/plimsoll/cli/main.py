@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 from plimsoll.cli.output import BROKEN_PIPE, DONE, INTERRUPTED, REFUSED, WRONG_USAGE, Refused, WrongUsage
 from plimsoll.cli.vocabulary import load_early
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, SettingError
 from plimsoll.report.neutral import one_line
 
 COMMANDS = {
@@ -60,6 +60,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         _prepare_process()
     try:
         words = sys.argv[1:] if argv is None else list(argv)
+        words = [*words[1:2], "--help"] if words[:1] == ["help"] else words
+        if not words or _is_unknown(words[0]):
+            return _without_command(words)
         load_early(words)
         arguments = parser(next((word for word in words if word != "--"), "")).parse_args(words)
     except SystemExit as done:  # argparse has printed the reason
@@ -67,6 +70,22 @@ def main(argv: Sequence[str] | None = None) -> int:
             return DONE  # to a coding agent, status 2 would mean that it must not go on
         return done.code if isinstance(done.code, int) else WRONG_USAGE
     return _run(arguments)
+
+
+def _is_unknown(word: str) -> bool:
+    return word not in COMMANDS and not word.startswith("-")
+
+
+def _without_command(words: Sequence[str]) -> int:
+    """Say which commands there are, or which was meant."""
+    if not words:
+        parser("").print_help(sys.stderr)
+        return WRONG_USAGE
+    from difflib import get_close_matches
+
+    near = get_close_matches(words[0], COMMANDS, n=1)
+    meant = f"did you mean {near[0]}?" if near else "plimsoll --help lists them"
+    return _say(f"there is no command {words[0][:80]!r}; {meant}", WRONG_USAGE)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -168,7 +187,7 @@ def _words(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "not enough memory"
     if not isinstance(error, OSError):
-        return str(error)
+        return error.reason if isinstance(error, SettingError) and error.field.endswith("_id") else str(error)
     where = "" if not isinstance(error.filename, str | bytes) else f"{os.fsdecode(error.filename)}: "
     return f"{where}{error.strerror or error}"
 

@@ -21,11 +21,11 @@ CallUnit: TypeAlias = tuple[Place, Place]
 """A call and its result."""
 
 _MARKS: dict[str, str] = {
-    "en": "[… {count} earlier tool calls left out: {names} …]",
+    "en": "[… {count} earlier tool {calls} left out: {names} …]",
     "zh": "[… 已略去此前 {count} 次工具调用：{names} …]",
 }
 _MARK = regex(
-    r"(?:\A|\n)\[… (?:(?P<en>[0-9,]{1,12}) earlier tool calls left out: |已略去此前 (?P<zh>[0-9,]{1,12}) 次工具调用：)"
+    r"(?:\A|\n)\[… (?:(?P<en>[0-9,]{1,12}) earlier tool calls? left out: |已略去此前 (?P<zh>[0-9,]{1,12}) 次工具调用：)"
     r"[^\]\n]{0,80} …\]\Z"
 )
 _NAMES_CHARS_MAX = 60
@@ -92,7 +92,8 @@ def _mark_words(entries: Sequence[ViewMessage], calls: Sequence[Place], language
     names = ", ".join(dict.fromkeys(part.name for part in parts if isinstance(part, ToolCall)))
     spoken = [entry.message for entry in entries if entry.message.role == "assistant"]
     count = len(calls) + sum(_counted(part) for message in spoken for part in message.parts)
-    return _MARKS[language].format(count=f"{count:,}", names=_NOT_IN_A_NAME.sub(" ", names)[:_NAMES_CHARS_MAX])
+    shown = _NOT_IN_A_NAME.sub(" ", names)[:_NAMES_CHARS_MAX]
+    return _MARKS[language].format(count=f"{count:,}", calls="call" if count == 1 else "calls", names=shown)
 
 
 def _counted(part: Part) -> int:

@@ -46,7 +46,7 @@ class Report(ShortRepr, JsonReady):
         yield "messages", f"{self.messages_kept:,} of {pluralize(self.messages_before, 'message')} kept"
         yield "level", f"level {self.level}"
         yield "stage", f"stage {self.stage}"
-        yield "lost", f"{pluralize(len(self.lost), 'exchange')} lost"
+        yield "lost", f"{pluralize(len(self.lost), 'exchange')} out of the view"
 
     def _text(self) -> str | None:
         return self.summary
@@ -178,7 +178,7 @@ class Plan(ShortRepr, Generic[M]):
         outline = self.outline
         yield "tokens", size_change(outline.tokens_before, outline.tokens_after, outline.budget_tokens)
         yield "stage", f"stage {outline.stage}"
-        yield "lost", f"{pluralize(len(outline.lost), 'exchange')} would leave"
+        yield "lost", f"{pluralize(len(outline.lost), 'exchange')} would leave the view"
 
     def _text(self) -> str | None:
         return self.summary

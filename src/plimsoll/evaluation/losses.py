@@ -51,8 +51,8 @@ class LossReport(ShortRepr):
         total = self.total
         return (
             ("compaction", str(self.compaction.id)),
-            ("left", f"{pluralize(len(self.left), 'exchange')} left"),
-            ("missed", f"{total.lost} of {total.total} facts found in them are not in the view"),
+            ("left", f"{pluralize(len(self.left), 'exchange')} taken out of the view"),
+            ("missed", f"of {pluralize(total.total, 'fact')} found in them, the view lacks {total.lost:,}"),
         )
 
     def to_dict(self) -> dict[str, Any]:

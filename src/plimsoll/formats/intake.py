@@ -105,7 +105,8 @@ def _wires(item: object, position: int) -> list[Wire]:
     except FormatError as error:
         raise FormatError(error.reason, position=position) from None
     if not isinstance(wire, Mapping):
-        raise FormatError(f"a message must be an object, not {type(wire).__name__}", position=position)
+        several = "; a list of messages is for `extend`" if isinstance(wire, list) else ""
+        raise FormatError(f"a message must be an object, not {type(wire).__name__}{several}", position=position)
     return _of_plain(wire, position)
 
 
@@ -127,6 +128,8 @@ def _chosen(choices: list[Any], position: int) -> Wire:
     if len(choices) == 1 and isinstance(choices[0], Mapping) and isinstance(choices[0].get("message"), Mapping):
         message: Wire = choices[0]["message"]
         return message
+    if any(isinstance(choice, Mapping) and "delta" in choice for choice in choices):
+        raise FormatError("a piece of a stream: put the pieces together and give the whole message", position=position)
     raise FormatError(f"a completion with {len(choices)} choices: give the message of one of them", position=position)
 
 

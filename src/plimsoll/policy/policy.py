@@ -265,9 +265,11 @@ def _lines_overridden(lines: LoadLines, marks: Mapping[str, Any]) -> LoadLines:
 def _check_known(given: Mapping[str, Any], known: set[str]) -> None:
     for name in given:
         if name not in known:
-            raise SettingError(
-                name if isinstance(name, str) else "policy", f"no such option; known: {', '.join(sorted(known))}"
-            )
+            from difflib import get_close_matches  # noqa: PLC0415 - only for this error
+
+            near = get_close_matches(str(name), known, n=3)
+            listed = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(sorted(known))}"
+            raise SettingError(name if isinstance(name, str) else "policy", f"no such option; {listed}")
 
 
 def _check_words(policy: Policy) -> None:

@@ -133,9 +133,8 @@ class CompactionChain:
         if compaction_id is None:
             own = [seq for seq in in_force if unpacked(compaction_at(self._log, seq).data)["stage"] != IMPORT]
             if not own:
-                raise SettingError(
-                    "compaction_id", "no compaction is in force; what was imported is undone by its id only"
-                )
+                imported = f"; what was imported is undone by its id only, c{in_force[0]}" if in_force else ""
+                raise SettingError("compaction_id", f"no compaction is in force{imported}")
             return own[0]
         seq = seq_of(compaction_id)
         if seq not in in_force:

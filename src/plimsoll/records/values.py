@@ -77,7 +77,10 @@ class Compaction(ShortRepr, JsonReady):
         yield "tokens", size_change(self.tokens_before, self.tokens_after)
         yield "level", f"level {self.level}"
         yield "stage", f"stage {self.stage}"
-        yield "lost", f"{pluralize(len(self.lost), 'exchange')} left{', undone' if self.undone else ''}"
+        yield (
+            "lost",
+            f"{pluralize(len(self.lost), 'exchange')} taken out of the view{', undone' if self.undone else ''}",
+        )
 
     def _text(self) -> str | None:
         return self.summary

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from plimsoll.brief import JsonReady
+from plimsoll.brief import Fact, JsonReady, ShortRepr
 from plimsoll.compaction.plan import Action
 from plimsoll.compaction.result import Report
 from plimsoll.dataclass import dataclass
@@ -27,8 +27,8 @@ class ActionGroup(JsonReady):
     """Which messages, by their names: `m3, m5-m8`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inspection:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Inspection(ShortRepr):
     """One conversation under one budget. Sizes are of whole requests, in tokens, with what is not in the file.
 
     `level` is how full it is, `lines` where the load lines are. `plan` is the report of the plan for it; its sizes are of the
@@ -42,8 +42,13 @@ class Inspection:
     plan: Report
     places: Sequence[tuple[int, ...]] = ()
     """The positions in the history that the plan's positions mean; empty where they are the same."""
-    draw: Callable[[], str] = field(default=str, repr=False, compare=False)
+    draw: Callable[[], str] = field(default=str, compare=False)
     """Draws the page."""
+
+    def _facts(self) -> Iterable[Fact]:
+        yield "size", self.measure.heading
+        yield "level", f"level {self.level}"
+        yield "plan", repr(self.plan)
 
     @property
     def groups(self) -> list[ActionGroup]:

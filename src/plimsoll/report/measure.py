@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal, TypeAlias
 
+from plimsoll.brief import Fact, ShortRepr, pluralize
 from plimsoll.compaction.meter import ContextMeter
 from plimsoll.dataclass import dataclass
 from plimsoll.formats.system_text import system_message
@@ -21,8 +22,8 @@ from plimsoll.tokens.registry import model_info
 Base: TypeAlias = Literal["window", "budget"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measure:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Measure(ShortRepr):
     """One conversation by one counter. All shares are of `base_tokens`: the window, or the budget that the user has set."""
 
     label: str
@@ -41,6 +42,10 @@ class Measure:
     is_of_view: bool = True
     """Whether that request was made of what is measured, and not before its newest compaction."""
 
+    def _facts(self) -> Iterable[Fact]:
+        yield "size", self.heading
+        yield "messages", pluralize(self.weights.messages, "message")
+
     @property
     def heading(self) -> str:
         """In one line: how large it is, and what share of what."""
@@ -56,7 +61,13 @@ class Measure:
     def counted(self) -> str:
         """How it was counted."""
         likely = f"an upper bound; about {number(self.likely_tokens)} are likely"
-        how = "exact" if self.exact else likely if self.likely_tokens < self.weights.tokens else "as was reported"
+        how = (
+            "exact"
+            if self.exact
+            else likely
+            if self.likely_tokens < self.weights.tokens
+            else "by what the provider reported"
+        )
         return f"{self.format}, {self.model}, counted with {self.counter}: {how}"
 
     @property
@@ -67,7 +78,7 @@ class Measure:
             return None
         size = f"{number(usage.prompt_tokens)} tokens ({share(usage.prompt_tokens, self.base_tokens)})"
         cached = f", {number(usage.cached_tokens)} of them from its cache" if usage.cached_tokens else ""
-        answer = f"; answer {usage.id}: {number(usage.completion_tokens)}" if usage.id else ""
+        answer = f"; its answer {usage.id}: {pluralize(usage.completion_tokens, 'token')}" if usage.id else ""
         about = "" if self.exact else "about "
         beyond = f"; {about}{number(unseen)} of it are not in this file (system text, tools)" if unseen else ""
         before = "" if self.is_of_view else "; before the newest compaction"

@@ -137,7 +137,8 @@ class ScaledCounter:
     def __init__(self, base: TokenCounter, vocabulary: Vocabulary) -> None:
         self._base = base
         self._vocabulary = vocabulary
-        self.name = f"{base.name} times {vocabulary.ascii:g} to {vocabulary.other:g}"
+        ratios = dict.fromkeys((f"{vocabulary.ascii:g}", f"{vocabulary.other:g}"))
+        self.name = f"{base.name} times {' to '.join(ratios)}"
 
     @property
     def exact(self) -> bool:

@@ -154,7 +154,7 @@ def test_html(run, messages, tmp_path):
     page = _Page()
     page.feed(text)
 
-    assert (ran.status, ran.out) == (0, "")
+    assert (ran.status, ran.out, ran.err) == (0, "", "written: page.html\n")
     assert page.reaching == []
     assert page.tags.isdisjoint({"script", "img", "link", "iframe", "object", "form", "a"})
     assert "&lt;script&gt;" in text

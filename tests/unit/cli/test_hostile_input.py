@@ -269,7 +269,19 @@ def test_wrong_usage(run, words):
     ran = run(*words)
 
     assert ran.status == 2
-    assert ran.err.startswith(("usage: plimsoll", "plimsoll: export: --to FORMAT is needed"))
+    reasons = (
+        "plimsoll: export: --to FORMAT is needed",
+        "plimsoll: there is no command 'nonsense'; plimsoll --help lists",
+    )
+    assert ran.err.startswith(("usage: plimsoll", *reasons))
+
+
+def test_help_for_who_does_not_know_the_commands(run):
+    """No words at all print the commands, `help` is --help, and a slip of the pen is told what was meant."""
+    assert "inspect" in run().err
+    assert run("help").out == run("--help").out
+    assert run("help", "fit").out == run("fit", "--help").out
+    assert run("fitt").err == "plimsoll: there is no command 'fitt'; did you mean fit?\n"
 
 
 def test_help_and_version(run):

@@ -47,7 +47,7 @@ def test_for_people(run: Any, kept: list[plimsoll.Memory]) -> None:
     assert shown.status == 0
     assert kept[1].id in shown.out
     assert "superseded" in shown.out
-    assert "no memories found" in run("memory", "search", "elephants").out
+    assert "no memories found in" in run("memory", "search", "elephants").out
     assert "no memories in" in run("memory", "list", "--user", "bob", "--scope", "user").out
 
 

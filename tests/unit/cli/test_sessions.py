@@ -384,6 +384,13 @@ def test_history_for_people(run, session):
     assert "undone" in out
 
 
+def test_a_compaction_that_is_not_there_is_said_in_plain_words(run, session):
+    """People did not type `compaction_id`: the reason stands alone."""
+    assert run("rollback", session).err == "plimsoll: no compaction is in force\n"
+    assert run("rollback", session, "c999").err == "plimsoll: 'c999' is not a compaction in force\n"
+    assert run("history", session, "c999").err == "plimsoll: no such compaction: 'c999'\n"
+
+
 @pytest.mark.slow
 def test_rollback_and_reapply(run, session):
     """A rollback gives the view back as it was, --reapply undoes that."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import random
+import re
 from typing import Any
 
 import pytest
@@ -311,3 +312,16 @@ def test_thinking_before_the_newest_request_leaves_alone() -> None:
     proof.fits(fitted.messages, 1_500, "anthropic")
     assert fitted.messages == [ask, {**call, "content": call["content"][1:]}, result, *messages[3:]]
     assert plimsoll.fit(fitted.messages, max_tokens=1_500, format="anthropic").messages == fitted.messages
+
+
+@pytest.mark.slow
+def test_one_call_that_left_is_one_call() -> None:
+    """The line that counts the calls left out is good English for one too, and is read back when more leave."""
+    history = [*turns(0), *responses_calls(6)]
+    views = [plimsoll.fit(history, max_tokens=budget, format="openai-responses") for budget in range(320, 480, 8)]
+    one = next(view for view in views if "… 1 earlier tool call left out: read …" in shown(view.messages))
+
+    more = plimsoll.fit(one.messages, max_tokens=250, format="openai-responses")
+    named = re.findall(r"… (\d+) earlier tool calls left out: read …", shown(more.messages))
+    assert named == [str(6 - shown(more.messages).count('"function_call"'))]
+    assert not any("1 earlier tool calls" in shown(view.messages) for view in views)

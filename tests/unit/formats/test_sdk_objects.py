@@ -294,3 +294,14 @@ def test_a_dumped_langchain_message_is_known_too() -> None:
     """Its `type` is a role's name, and it has no role."""
     with pytest.raises(FormatError, match="convert_to_openai_messages"):
         plimsoll.validate([{"type": "human", "content": "hi", "additional_kwargs": {}}])
+
+
+def test_what_is_no_message_is_told_what_to_give() -> None:
+    """A piece of a stream and a list of messages are refused with what to do instead."""
+    piece = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": "Hel"}}]}
+    with plimsoll.open(store="memory:") as session:
+        with pytest.raises(FormatError, match="a piece of a stream"):
+            session.append(piece)
+        with pytest.raises(FormatError, match="is for `extend`"):
+            session.append([{"role": "user", "content": "Hello."}])  # type: ignore[arg-type]
+        assert session.history() == []

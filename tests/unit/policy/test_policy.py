@@ -306,3 +306,11 @@ def test_lines_may_be_given_whole():
     lines = LoadLines(soft=0.5, target=0.2)
 
     assert policy_named("ladder", lines=lines).lines is lines
+
+
+def test_an_unknown_field_is_told_what_was_meant() -> None:
+    """A slip of the pen gets the fields it resembles, and what resembles none all there are."""
+    with pytest.raises(SettingError, match=r"keep_last: no such option; did you mean keep_[a-z_]+ or keep_[a-z_]+"):
+        policy_named("ladder", keep_last=3)
+    with pytest.raises(SettingError, match=r"known: act_at, .*window_tokens"):
+        policy_named("ladder", zzz=3)

@@ -7,9 +7,9 @@ from typing import Any
 
 import plimsoll
 from plimsoll.cli.options import add_budget, add_file, option
-from plimsoll.cli.output import DONE, emit, print_json, show, working
+from plimsoll.cli.output import DONE, emit, print_json, show, tell, working
 from plimsoll.cli.source import is_session, label_of, open_session, read
-from plimsoll.report.terminal import inspected
+from plimsoll.report.terminal import inspected, line
 
 ABOUT = "For a session, what `plimsoll compact` would do. Changes nothing."
 
@@ -26,6 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     inspection, page = _inspected(arguments)
     if arguments.html is not None:
         emit(page.encode(), out=arguments.html)
+        tell(line(f"written: {arguments.html}"))
     if arguments.json:
         print_json(inspection.to_dict())
     elif arguments.html is None:

@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         elif found:
             _print(found)
         else:
-            say(f"no memories {'found' if arguments.action == 'search' else 'in'} {memories.where}")
+            say(f"no memories {'found ' if arguments.action == 'search' else ''}in {memories.where}")
     return DONE
 
 
