@@ -30,7 +30,7 @@ from plimsoll.summary.reread import recollected
 MARK_TOKENS = 48
 """Tokens reserved for an omission notice when there is no summary."""
 
-SPARE_TOKENS, SPARE_SHARE = 8, 0.01
+SPARE_TOKENS, SPARE_SHARE = 8, 0.015
 """Minimum gain, in tokens and as a share of the goal, that justifies rendering the summary again."""
 
 PASSES_MAX = 3
@@ -100,6 +100,11 @@ def _tightened(
             return selection, SummaryOutcome(ledger=task.ledger, covers=task.covers, failure=outcome.failure)
         outcome = replace(_by_rules(view, task, selection), failure=outcome.failure)
     used = selection.summary_tokens_max if outcome.summary is None else outcome.summary.tokens
+    spare = int(task.goal_tokens * SPARE_SHARE)
+    enough = used + max(SPARE_TOKENS, spare)
+    if not task.policy.caps_tail and _room_beside(view, task, selection) <= enough:
+        return selection, outcome
+    enough = max(enough, selection.summary_tokens_max + spare)
     whole = [
         (exchange, exchange.entries, exchange.decision, exchange.reasons, exchange.references)
         for exchange in selection.leave
@@ -110,7 +115,7 @@ def _tightened(
             return smaller, _resumed(view, task, smaller, outcome.failure)
         room = used if task.policy.caps_tail else min(_room_beside(view, task, smaller), task.summary_tokens_max)
         is_first = passes_left == PASSES_MAX - 1
-        if is_first and smaller is selection and room <= used + max(SPARE_TOKENS, int(task.goal_tokens * SPARE_SHARE)):
+        if is_first and smaller is selection and room <= enough:
             return selection, outcome
         smaller = replace(smaller, summary_tokens_max=max(room, used))
         outcome = _resumed(view, task, smaller, outcome.failure)

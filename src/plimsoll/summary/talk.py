@@ -61,7 +61,12 @@ def statements(ledger: Ledger, *, named: bool) -> list[Fact]:
     said = sorted([*chat, *concluded], key=lambda fact: fact.position)
     if not named:
         return [fact._replace(note=f"{fact.origin}\t{topic_of(fact)}") for fact in said]
-    return [fact._replace(text=fact.text.removeprefix(f"{fact.note}:").lstrip()) for fact in said]
+    return [
+        fact._replace(text=fact.text.removeprefix(f"{fact.note}:").lstrip())
+        if fact.text.startswith(fact.note) or fact.text[:1].isspace()
+        else fact
+        for fact in said
+    ]
 
 
 def sections(

@@ -23,6 +23,9 @@ _RELATIVE = regex(
     r"|(?P<zh>昨天|昨晚|前天|明天|后天|去年|明年|前年|上个?月|下个?月))",
     re.IGNORECASE,
 )
+_HINTS = ("yesterday", "tomorrow", "last ", "next ", "this ")
+"""What `_RELATIVE` finds in English has one of these."""
+
 _BESIDE_DAYS = regex(
     r"\b(?:session|chat|conversation|date|time|day|on|at|the|[ap]m|utc|gmt|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6})\b"
     r"|(?:星期|周)[一二三四五六日天]|日期|时间|会话|对话|[上下]午|[日号时分]",
@@ -64,6 +67,8 @@ def shown(day: dt.date, language: str) -> str:
 
 def resolved(text: str, today: dt.date) -> str:
     """The text with `yesterday`, `last Friday`, `next month` and the like as the day, month or year they mean on that day."""
+    if text.isascii() and not any(map(text.lower().__contains__, _HINTS)):
+        return text
     return _RELATIVE.sub(lambda found: _meant(found, today), text)
 
 

@@ -93,7 +93,9 @@ def weigh(bare: str) -> float:
 
 def constrains(sentence: str) -> bool:
     """Return whether a sentence restricts how to do the work, in English or Chinese."""
-    return _CONSTRAINT_EN.search(sentence.lower()) is not None or _CONSTRAINT_ZH.search(sentence) is not None
+    if _CONSTRAINT_EN.search(sentence.lower()) is not None:
+        return True
+    return not sentence.isascii() and _CONSTRAINT_ZH.search(sentence) is not None
 
 
 def insists(clause: str) -> bool:

@@ -22,6 +22,8 @@ _DIGIT = regex(
 )
 """What `str.isdigit` takes for a digit: also raised, lowered and circled ones."""
 
+_ASCII_DIGIT = regex(r"[0-9]")
+
 CJK = regex(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 _RUN = regex(r"[\u3400-\u9fff]+|[A-Za-z][\w&'. -]*|\d[\d:.,\-~—/]*")
@@ -57,7 +59,7 @@ def head_and_tail(text: str, chars_max: int) -> str:
 
 def has_digit(text: str) -> bool:
     """Return whether a text contains a digit."""
-    return _DIGIT.search(text) is not None
+    return (_ASCII_DIGIT if text.isascii() else _DIGIT).search(text) is not None
 
 
 def sentences(text: str) -> list[str]:
