@@ -36,6 +36,8 @@ class Rules:
     """The field of a request that holds separate system text."""
     names_events: bool = False
     """The events of a streamed answer have names."""
+    continues_by_id: bool = False
+    """A request may go on from an earlier answer by its id, and the provider knows the conversation up to there."""
 
     # --- order
     user_first: bool = False
@@ -86,6 +88,7 @@ RULES: Final[Mapping[FormatName, Rules]] = {
             messages_key="input",
             system_key="instructions",
             names_events=True,
+            continues_by_id=True,
             splits_answers=True,
             results_anywhere=True,
             cache_field="prompt_cache_breakpoint",

@@ -17,6 +17,7 @@ from plimsoll.dataclass import dataclass
 from plimsoll.errors import ErrorCatcher
 from plimsoll.formats.overflow import Overflow
 from plimsoll.formats.requests import ROUTES, parts_of
+from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import object_in
 from plimsoll.message import FormatName
 from plimsoll.proxy.gate import MARGIN_TOKENS, Gate, Track, may_hold_media
@@ -230,7 +231,7 @@ class ProxiedRequest:
 
     def _decided(self) -> bytes | None:
         asked = self.asked
-        followed = self._flow.links.followed(asked.text) if asked.format == "openai-responses" else None
+        followed = self._flow.links.followed(asked.text) if RULES[asked.format].continues_by_id else None
         if followed is not None:
             self.lane = "other"
             return followed

@@ -98,7 +98,7 @@ class Rounds:
             return self.failed(found or {})
         if self._is_error or found is None:
             return bytes(self._whole)
-        if self._format == "openai-responses" and isinstance(found.get("id"), str):
+        if RULES[self._format].continues_by_id and isinstance(found.get("id"), str):
             self.ids = (found["id"], found["id"])
         return json.dumps(joined(self._format, [*self._responses, found], self._names)).encode("ascii")
 
