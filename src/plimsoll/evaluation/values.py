@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import Any, Literal, TypeAlias
 
-from plimsoll.brief import Fact, ShortRepr, pluralize
+from plimsoll.brief import Fact, JsonReady, ShortRepr, pluralize
 from plimsoll.dataclass import dataclass
 
 ProbeKind: TypeAlias = Literal["request", "constraint", "decision", "value", "file", "outcome", "error", "statement"]
@@ -17,7 +17,7 @@ Interval: TypeAlias = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
+class Probe(JsonReady):
     """A question about something that was said, made without a model."""
 
     kind: ProbeKind
@@ -47,7 +47,7 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeCounts:
+class ProbeCounts(JsonReady):
     """How many probes are kept in the view, found by one query, or lost."""
 
     kept: int = 0
@@ -75,10 +75,6 @@ class ProbeCounts:
             kept=self.kept + other.kept, recalled=self.recalled + other.recalled, lost=self.lost + other.lost
         )
 
-    def to_dict(self) -> dict[str, int]:
-        """JSON-ready."""
-        return {"kept": self.kept, "recalled": self.recalled, "lost": self.lost}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
@@ -105,7 +101,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class WayScore(ShortRepr):
+class WayScore(ShortRepr, JsonReady):
     """One way over all conversations.
 
     `kept` and `found` are shares from 0 to 1; `kept_interval` and `found_interval` hold 95 % of what other conversations of the
@@ -133,27 +129,9 @@ class WayScore(ShortRepr):
     def _facts(self) -> tuple[Fact, ...]:
         return (("way", self.way), ("kept", f"{self.kept:.0%} kept"), ("lost", f"{self.lost} lost"))
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return {
-            "way": self.way,
-            "kept": self.kept,
-            "kept_interval": list(self.kept_interval),
-            "found": self.found,
-            "found_interval": None if self.found_interval is None else list(self.found_interval),
-            "lost": self.lost,
-            "needed_next": self.needed_next.to_dict(),
-            "identifier_precision": self.identifier_precision,
-            "tokens_mean": self.tokens_mean,
-            "over_budget": self.over_budget,
-            "time_s": self.time_s,
-            "failed": self.failed,
-            "by_kind": {kind: tally.to_dict() for kind, tally in self.by_kind.items()},
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedConversation:
+class AskedConversation(JsonReady):
     """A conversation with its probes and where it was cut."""
 
     name: str
@@ -191,16 +169,7 @@ class Evaluation(ShortRepr):
         """JSON-ready, without the compacted texts."""
         return {
             "share": self.share,
-            "conversations": [
-                {
-                    "name": asked.name,
-                    "cut": asked.cut,
-                    "messages": asked.messages,
-                    "tokens": asked.tokens,
-                    "probes": [probe.to_dict() for probe in asked.probes],
-                }
-                for asked in self.conversations
-            ],
+            "conversations": [asked.to_dict() for asked in self.conversations],
             "skipped": dict(self.skipped),
             "scores": [score.to_dict() for score in self.scores],
         }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
+from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
@@ -54,17 +55,7 @@ class Hit:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
-        return {
-            "id": self.id,
-            "text": self.text,
-            "reference": self.reference,
-            "position": self.position,
-            "score": self.score,
-            "offset": self.offset,
-            "voice": self.voice,
-            "day": self.day,
-            "session": self.session,
-        }
+        return {"id": self.id, **asdict(self)}
 
 
 def search(  # noqa: PLR0913 - one search

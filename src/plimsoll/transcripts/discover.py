@@ -98,8 +98,8 @@ class SessionFile:
     cwd: str | None
     modified: datetime
     size_bytes: int
-    title: str | None
     tokens: int | None = None
+    title: str | None
 
 
 def discover(home: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None) -> list[SessionFile]:

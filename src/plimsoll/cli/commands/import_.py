@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from dataclasses import asdict
 
 import plimsoll
 from plimsoll.cli.options import TOOL_NAMES, add_budget, add_store, count, flag, option
@@ -72,17 +73,7 @@ def _row(number: int, found: plimsoll.SessionFile) -> tuple[str | int, ...]:
 
 
 def _data(number: int, found: plimsoll.SessionFile) -> dict[str, object]:
-    return {
-        "number": number,
-        "tool": found.tool,
-        "path": found.path,
-        "session_id": found.session_id,
-        "cwd": found.cwd,
-        "modified": found.modified.isoformat(),
-        "size_bytes": found.size_bytes,
-        "tokens": found.tokens,
-        "title": found.title,
-    }
+    return {"number": number, **asdict(found), "modified": found.modified.isoformat()}
 
 
 ABOUT = "Everything in the file is kept, and the session's first view is what the other tool would send next."
