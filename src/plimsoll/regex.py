@@ -6,6 +6,7 @@ There are about two hundred, of which a process uses a few. Compiling all at imp
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any, AnyStr, cast
 
 
@@ -30,3 +31,10 @@ class _Lazy:
 def regex(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """A pattern that is compiled at its first use, which raises re.error if it is invalid."""
     return cast("re.Pattern[AnyStr]", _Lazy(pattern, flags))
+
+
+def rows_of(table: str) -> Iterator[tuple[str, str]]:
+    """The rows of a table of patterns: a head, and below it the pattern in indented lines, which are joined."""
+    for row in re.split(r"\n(?=\S)", table.strip()):
+        head, *lines = row.split("\n")
+        yield head, "".join(map(str.strip, lines))

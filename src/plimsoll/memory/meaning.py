@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from plimsoll.recall.words import stem, words
-from plimsoll.regex import regex
+from plimsoll.regex import regex, rows_of
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "indentation": ("tab=tabs=制表符=tab键", "space=spaces=空格"),
@@ -108,47 +108,30 @@ _NAMING = (
     r"is called|is at|is in|falls? on)"
 )
 
-_SLOTS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+_SLOTS = tuple(
     (slot, regex(pattern, re.IGNORECASE))
-    for slot, pattern in (
-        (
-            "name",
-            (
-                r"\bmy (?:full |real |first )?name(?: is|'s)(?: now)? (?P<value>.+)|\bi(?:'m| am) (?:called|"
-                r"named) (?P<value2>.+)|我(?:叫|的(?:名字|姓名)[是叫])(?P<value3>.+)"
-            ),
-        ),
-        ("address as", r"\b(?:call|address) me (?:as )?(?P<value>.+)|(?:叫|称呼)我(?P<value2>.+)"),
-        (
-            "home",
-            (
-                r"\bi (?:now |currently )?(?:live|moved|relocated)(?: (?:in|to|at))? (?P<value>.+)|\bi(?:'m|"
-                r" am) (?:now |currently )?(?:based|located|living) in (?P<value2>.+)"
-                r"|我(?:现在|目前)?(?:住在|家住|搬到了?|搬去了?)(?P<value3>.+)"
-            ),
-        ),
-        (
-            "work",
-            (
-                r"\bi (?:now |currently )?work (?:at|for) (?P<value>.+?)(?: as .+)?$|我(?:现在|"
-                r"目前)?(?:在(?P<value2>.+)(?:工作|上班)|就职于(?P<value3>.+)|任职于(?P<value4>.+))"
-            ),
-        ),
-        ("job", r"\bi work as (?P<value>.+)"),
-        (
-            "age",
-            (
-                r"\bi(?:'m| am) (?:now )?(?P<value>[0-9]{1,3})(?: years old)?\W*$|我(?:今年|"
-                r"已经)?(?P<value2>[0-9一二三四五六七八九十]{1,3})岁"
-            ),
-        ),
-        (
-            "language",
-            (
-                r"\b(?:answer|reply|respond|speak|talk|write)(?: to)?(?: me)? (?:only )?(?:in) (?P<value>[A-Za-z]+)\b"
-                r"|用(?P<value2>中文|英文|英语|汉语|日语|法语|德语).{0,4}(?:回答|回复|交流|沟通|答复)"
-            ),
-        ),
+    for slot, pattern in rows_of(
+        r"""
+name
+    \bmy (?:full |real |first )?name(?: is|'s)(?: now)? (?P<value>.+)|\bi(?:'m| am) (?:called|named) (?P<value2>.+)|
+    我(?:叫|的(?:名字|姓名)[是叫])(?P<value3>.+)
+address as
+    \b(?:call|address) me (?:as )?(?P<value>.+)|(?:叫|称呼)我(?P<value2>.+)
+home
+    \bi (?:now |currently )?(?:live|moved|relocated)(?: (?:in|to|at))? (?P<value>.+)|\bi(?:'m| am) (?:now |
+    currently )?(?:based|located|living) in (?P<value2>.+)|我(?:现在|目前)?(?:住在|家住|搬到了?|搬去了?)(?P<value3>.+)
+work
+    \bi (?:now |currently )?work (?:at|for) (?P<value>.+?)(?: as .+)?$|我(?:现在|目前)?(?:在(?P<value2>.+)(?:工作|上班)|
+    就职于(?P<value3>.+)|任职于(?P<value4>.+))
+job
+    \bi work as (?P<value>.+)
+age
+    \bi(?:'m| am) (?:now )?(?P<value>[0-9]{1,3})(?: years old)?\W*$|我(?:今年|
+    已经)?(?P<value2>[0-9一二三四五六七八九十]{1,3})岁
+language
+    \b(?:answer|reply|respond|speak|talk|write)(?: to)?(?: me)? (?:only )?(?:in) (?P<value>[A-Za-z]+)\b|
+    用(?P<value2>中文|英文|英语|汉语|日语|法语|德语).{0,4}(?:回答|回复|交流|沟通|答复)
+"""
     )
 )
 """Questions about the speaker that have one answer at a time."""

@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 from plimsoll.memory.wording_en import EN, PARTS
 from plimsoll.memory.wording_zh import ZH
 from plimsoll.protocols import MemoryKind
-from plimsoll.regex import regex
+from plimsoll.regex import regex, rows_of
 
 
 class Wording(NamedTuple):
@@ -31,12 +31,10 @@ def _read(table: str) -> Iterator[Wording]:
     """The wordings in a table, whose patterns are indented below what is said of them."""
     for name, part in PARTS.items():
         table = table.replace(f"{{{name}}}", part)
-    for row in re.split(r"\n(?=\S)", table.strip()):
-        head, *lines = row.split("\n")
+    for head, pattern in rows_of(table):
         kind, confidence, importance, *cues = head.split()
-        pattern = regex("".join(map(str.strip, lines)), re.IGNORECASE)
-        words = frozenset(cues or (_CJK,))
-        yield Wording(words, cast(MemoryKind, kind), pattern, float(confidence), int(importance))
+        words, found = frozenset(cues or (_CJK,)), regex(pattern, re.IGNORECASE)
+        yield Wording(words, cast(MemoryKind, kind), found, float(confidence), int(importance))
 
 
 WORDINGS = (*_read(EN), *_read(ZH))
