@@ -30,6 +30,20 @@ NOTES_SHARE = 10
 """Notes of earlier sessions have at most one in this many tokens of the budget."""
 
 
+def fork(recorder: SessionRecorder, at: str | int | None, name: str | None) -> SessionRecorder:
+    """A fork of a session, of which as much counts as read as of the original."""
+    found = recorder.fork(at, name)
+    inherit(recorder, found)
+    return found
+
+
+def close(recorder: SessionRecorder, keep_index: Callable[[], None]) -> None:
+    """Keep the search index and the memories of what was not read yet, and close the session."""
+    keep_index()
+    close_memories(recorder)
+    recorder.close()
+
+
 def remember(recorder: SessionRecorder, store: MemoryStore | None, closes: bool) -> SessionRecorder:  # noqa: FBT001 - as given
     """Keep memories of a session from now on; show a session without messages those there are. Returns the recorder.
 

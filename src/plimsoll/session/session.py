@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 from plimsoll.brief import Fact, ShortRepr, pluralize
 from plimsoll.compaction.drive import AsyncSummarizer, checked, drive
@@ -21,9 +21,9 @@ from plimsoll.records.values import Compaction, Trigger
 from plimsoll.session.ahead import Ahead
 from plimsoll.session.compact import options_for, previewed
 from plimsoll.session.environment import layers, layers_text
-from plimsoll.session.memories import RememberingSession, close, fork
 from plimsoll.session.messages import HistoryMessage, checked_times, files, newest, one_message
 from plimsoll.session.recorder import SessionRecorder, locked
+from plimsoll.session.remembering import close, fork
 from plimsoll.session.searching import SearchedSession
 from plimsoll.session.sharing import SharedSession
 from plimsoll.session.syncing import SyncedSession
@@ -32,11 +32,8 @@ from plimsoll.summary.file_mentions import FileMention
 from plimsoll.tokens.cache import CacheStats
 from plimsoll.validation import boolean, integer
 
-PolicyGiven: TypeAlias = "PolicyChoice | None"
-"""A policy, its name, or fields that replace some of the session's policy."""
 
-
-class Session(SyncedSession, SearchedSession, SharedSession, RememberingSession, ShortRepr):
+class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
     """One conversation. Created by `plimsoll.open`.
 
     Sizes are in tokens. Appends are durable on return. A method that raises leaves the session unchanged. A session may be used
@@ -167,7 +164,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, RememberingSession,
         return self._recorder.total() + self._recorder.cost(message) <= self._recorder.meter.budget.tokens
 
     def preview(
-        self, *, focus: str | None = None, policy: PolicyGiven = None, target_tokens: int | None = None
+        self, *, focus: str | None = None, policy: PolicyChoice | None = None, target_tokens: int | None = None
     ) -> Plan:
         """What `compact` would do now. Changes nothing. Raises CannotFit, SettingError."""
         options = options_for(self._recorder, focus, policy, target_tokens)
@@ -180,7 +177,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, RememberingSession,
         *,
         trigger: Trigger = "manual",
         focus: str | None = None,
-        policy: PolicyGiven = None,
+        policy: PolicyChoice | None = None,
         rebase: bool = False,
         actual_pre_tokens: int | None = None,
         target_tokens: int | None = None,

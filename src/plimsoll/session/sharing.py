@@ -1,4 +1,4 @@
-"""The methods of a session for blobs, notes, and the files of other tools: export and update."""
+"""The methods of a session for memories, blobs, notes, and the files of other tools: export and update."""
 
 from __future__ import annotations
 
@@ -6,17 +6,41 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from plimsoll.compaction.drive import adrive, drive
 from plimsoll.session.awaiting import AwaitedSession
+from plimsoll.session.concurrency import THREADS
 from plimsoll.session.recorder import locked
+from plimsoll.session.remembering import flush_all
 from plimsoll.validation import boolean, path_text
 
 if TYPE_CHECKING:
     from plimsoll.formats.format import Converted
+    from plimsoll.memory.memories import Memories
     from plimsoll.transcripts.values import Exported, ExportLoss
 
 
 class SharedSession(AwaitedSession):
-    """The methods of a session for blobs, notes and other tools' files."""
+    """The methods of a session for memories, blobs, notes and other tools' files."""
+
+    @property
+    def memory(self) -> Memories | None:
+        """The memories of the session's user and project; None if it was opened without `memory`."""
+        return self._recorder.kept.memories
+
+    def flush_memories(self) -> int:
+        """Keep the memories of all messages now, durably. Returns how many were kept; each message is read once.
+
+        Compactions do so for what leaves the view, and `close` for the rest. Raises StoreError.
+        """
+        steps = flush_all(self._recorder, asks_model=self._asks_model)
+        with self._turn.held():
+            return drive(steps, self._summarizer, self._recorder.access)
+
+    async def aflush_memories(self) -> int:
+        """Async `flush_memories`."""
+        steps = flush_all(self._recorder, asks_model=self._asks_model)
+        async with self._turn.aheld():
+            return await adrive(steps, self._summarizer, THREADS, self._recorder.access)
 
     @locked
     def put_blob(self, data: bytes) -> str:
