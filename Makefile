@@ -45,8 +45,9 @@ format: $(DEV) ## rewrite the sources in the house format
 	@$(RUN) -m ruff check --fix $(CHECKED)
 	@$(RUN) -m ruff format $(CHECKED)
 
-soak: $(DEV) ## run the long tests
-	@PLIMSOLL_TESTS=all $(RUN) -m pytest -m soak --timeout 3600
+soak: $(DEV) $(FRAMEWORKS) ## run the long tests, then those of the adapters
+	@PLIMSOLL_TESTS=all $(RUN) -m pytest -m "soak and not framework" --timeout 3600
+	@PLIMSOLL_TESTS=all .env-frameworks/bin/python -m pytest -m "soak and framework" --timeout 3600 -o filterwarnings=default tests/ways_in
 
 bench: $(DEV) ## time plimsoll beside its peers; needs a package index the first time
 	@$(RUN) bench/run.py

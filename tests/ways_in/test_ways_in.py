@@ -200,3 +200,36 @@ def test_all_give_the_same_view(name: str, tmp_path: Any) -> None:
         assert found == wanted
     for way in ways:
         way.close()
+
+
+def check_loop(way: Way, calls: int) -> None:
+    """Assert that a loop goes on for so many calls of a model, searches of what left between them, and nothing breaks."""
+    before: list[Any] = []
+    breaks = found = 0
+    for number, given in enumerate(openings(history(calls))[:calls]):
+        view = way.sent(given)
+        assert tokens(view) <= BUDGET
+        assert plimsoll.validate(view) == []
+        breaks += view[: len(before)] != before
+        before = view
+        if number % 9 == 8:
+            pier = number // 3
+            line = f"{pier:02}:05 lamp {pier * 7 + 5} at 15 volts 0"
+            hits = way.session().recall(line)
+            assert line in str(view) or any(line in hit.text for hit in hits)
+            found += bool(hits)
+    assert breaks == len(way.session().compactions()) > 2
+    assert found > 2
+    assert way.session().history()[: len(given)] == given
+
+
+@pytest.mark.slow
+def test_a_loop_with_searches(make: Make) -> None:
+    """What the host or its model searches for between two calls changes no view, and is found until the end."""
+    check_loop(make(), 50)
+
+
+@pytest.mark.soak
+def test_a_long_loop_with_searches(make: Make) -> None:
+    """The same for 300 calls of a model, for every way in."""
+    check_loop(make(), 300)
