@@ -175,10 +175,7 @@ def check_words(case: Case, fitted: plimsoll.Fitted) -> None:
 
 
 def check_frame(case: Case, fitted: plimsoll.Fitted) -> None:
-    """System text and the newest user message are there whole whenever together they fit, beside the mark of what left.
-
-    A message above half of the budget may be cut to make room for the rest.
-    """
+    """System text and the newest user message are there whole whenever together they fit, beside the mark of what left."""
     system = proof.leading_system(case.messages)
     asked = proof.requests(case.messages)[-1:]
     frame = [case.messages[at] for at in (*system, *asked)]
@@ -186,8 +183,7 @@ def check_frame(case: Case, fitted: plimsoll.Fitted) -> None:
         return
     mark_tokens = SHORT_MARK_TOKENS if fitted.report.lost else 0
     if plimsoll.count_tokens(frame, format=case.format) + mark_tokens <= case.budget:
-        gives_way = plimsoll.count_tokens(frame[-1:], format=case.format) > case.budget // 2
-        missing = proof.strange_words(frame[:-1] if gives_way else frame, fitted.messages)
+        missing = proof.strange_words(frame, fitted.messages)
         assert missing == []
 
 

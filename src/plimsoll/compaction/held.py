@@ -51,28 +51,27 @@ _REDUCIBLE = (NEWEST_EXCHANGE, NEWEST_MESSAGE, LAST_MESSAGES, FIRST_REQUEST, PIN
 
 
 def cut_frame(view: WorkingView, budget_tokens: int) -> bool:
-    """Cut system text and the newest request if they leave too little room for the rest; True if they alone exceed the budget.
+    """Cut system text and the newest request if they alone exceed the budget, leaving room for the rest; True if they did.
 
-    A request above half of the budget gives way first, to half at the least, and even where both fit. System text gives way
-    only if they do not fit.
+    The request is cut first, to half of the budget at the least, then the system text.
     """
     requests = [exchange for exchange in view.exchanges if exchange.kept_as == NEWEST_REQUEST]
     system = [exchange for exchange in view.exchanges if exchange.kept_as == SYSTEM]
     frame = view.reserve_tokens + sum(exchange.tokens for exchange in (*requests, *system))
-    over = frame > budget_tokens
-    cuttable = over or any(exchange.tokens > budget_tokens // 2 for exchange in requests)
-    # The room for the rest grows with the budget up to the frame's size, and is the same above it.
-    room = min(frame, budget_tokens)
-    others = _tokens_of_others(view, int(room * (1 - max(FRAME_SHARE_MIN, held_share(room))))) if cuttable else 0
+    if frame <= budget_tokens:
+        return False
+    others = _tokens_of_others(view, int(budget_tokens * (1 - max(FRAME_SHARE_MIN, held_share(budget_tokens)))))
     excess = frame - (budget_tokens - others)
-    for exchange in (*requests, *(system if over else ())):
+    for exchange in requests:
         before = exchange.tokens
-        if excess > 0 and exchange.kept_as == SYSTEM:
-            shrink_to(view, exchange, max(LEAST_TOKENS, before - excess), REASON)
-        elif excess > 0:
-            reduce_to(view, exchange, max(budget_tokens // 2, before - excess), REASON, to_line=False)
+        reduce_to(view, exchange, max(budget_tokens // 2, before - excess), REASON, to_line=False)
         excess -= before - exchange.tokens
-    return over
+    for exchange in system:
+        before = exchange.tokens
+        if excess > 0:
+            shrink_to(view, exchange, max(LEAST_TOKENS, before - excess), REASON)
+        excess -= before - exchange.tokens
+    return True
 
 
 def held_share(tokens: int) -> float:
