@@ -6,6 +6,7 @@ import asyncio
 import copy
 import inspect
 import json
+import re
 from typing import Any
 
 import pytest
@@ -343,3 +344,23 @@ def test_an_assumed_budget_is_told() -> None:
     assert "gpt-4o is assumed" in str(plimsoll.plan(hello).report.note)
     for options in ({"max_tokens": 90}, {"model": "gpt-4o"}, {"policy": "graded-200k"}):
         assert plimsoll.fit(hello, **options).report.note is None
+
+
+@pytest.mark.parametrize("system", [None, "apart"])
+def test_a_system_text_that_is_cut_is_noted(system: str | None) -> None:
+    """Who looks at the report alone learns that instructions were cut; where they stay whole there is no note."""
+    rules = "\n".join(f"Rule {number}: be careful with case {number * 3}." for number in range(300))
+    hello = [{"role": "user", "content": "Hello there, which rule is it?"}]
+    given: dict[str, Any] = {"system": rules} if system else {}
+    messages = hello if system else [{"role": "system", "content": rules}, *hello]
+
+    fitted = plimsoll.fit(messages, max_tokens=1_000, **given)
+    assert re.fullmatch(r"the system text was cut from 3,\d\d\d to \d\d\d tokens", str(fitted.report.note))
+    assert plimsoll.fit(messages, max_tokens=9_000, **given).report.note is None
+
+
+def test_tools_larger_than_the_budget_are_named() -> None:
+    """The error says that the tools are too large, not that a number is."""
+    tool = {"type": "function", "function": {"name": "look", "description": "far " * 900, "parameters": {}}}
+    with pytest.raises(plimsoll.errors.SettingError, match=r"the tools take \d+ tokens, which leaves nothing of 500"):
+        plimsoll.fit([{"role": "user", "content": "Hello."}], max_tokens=500, tools=[tool])

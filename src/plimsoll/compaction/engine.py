@@ -84,7 +84,7 @@ def compact(view: WorkingView, task: Task) -> Compacting:
         written=outcome.written,
         changed=over,
         arrived=arrived,
-        note=outcome.failure,
+        note=_note(outcome.failure, as_it_was, view.entries()),
         count_before=lambda: _cost(as_it_was, reserve_tokens),
         list_actions=lambda: actions_of(everything, view.left, view.refer),
     )
@@ -114,6 +114,15 @@ def _summary(view: WorkingView, summary: SummaryMessage | None, *, cut: bool) ->
         return text
     span = unwrapped(text) if cut else None
     return summary.text if span is None else span.body
+
+
+def _note(failure: str | None, before: Iterable[ViewMessage], after: Iterable[ViewMessage]) -> str | None:
+    """What a caller would want to know who looks at nothing else: why no model wrote, and that instructions were cut."""
+    reasons = [] if failure is None else [f"summarizer: {failure}"]
+    was, now = (sum(entry.tokens for entry in entries if entry.message.role == "system") for entries in (before, after))
+    if now < was:
+        reasons.append(f"the system text was cut from {was:,} to {now:,} tokens")
+    return "; ".join(reasons) or None
 
 
 def _level(task: Task, view: WorkingView, *, cut: bool) -> Level:

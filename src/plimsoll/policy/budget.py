@@ -47,7 +47,10 @@ class Budget:
         if reserve >= window:
             raise SettingError("output_reserve_tokens", f"{reserve} leaves nothing of a window of {window} tokens")
         if reserve + tools >= window:
-            raise SettingError("tools_tokens", f"{tools} leaves nothing of {window - reserve} tokens")
+            raise SettingError(
+                "tools_tokens",
+                f"the tools take {tools:,} tokens, which leaves nothing of {window - reserve:,} for messages",
+            )
         if reserve + tools + integer("unseen_tokens", self.unseen_tokens) >= window:
             raise SettingError(
                 "unseen_tokens", f"{self.unseen_tokens} leaves nothing of {window - reserve - tools} tokens"

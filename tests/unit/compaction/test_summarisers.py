@@ -101,7 +101,7 @@ def test_an_async_summariser_is_awaited() -> None:
 
     assert plain.report.stage == "model"
     assert awaited == plain
-    assert failed.report.note == "TimeoutError: 30 s"
+    assert failed.report.note == "summarizer: TimeoutError: 30 s"
 
 
 @pytest.mark.slow
@@ -191,7 +191,7 @@ def test_a_summariser_is_asked_again(attempts: int) -> None:
 
     assert len(asked) == attempts
     assert len({id(request) for request in asked}) == 1
-    assert (fitted.report.stage, fitted.report.note) == ("rules", f"RuntimeError: attempt {attempts}")
+    assert (fitted.report.stage, fitted.report.note) == ("rules", f"summarizer: RuntimeError: attempt {attempts}")
 
 
 @pytest.mark.slow
@@ -201,7 +201,7 @@ def test_summarizer_fallback() -> None:
     fitted = plimsoll.fit(HISTORIES["talk"], max_tokens=BUDGET, policy=policy, summarizer=raises(RuntimeError("down")))
 
     assert fitted.report.stage == "window"
-    assert fitted.report.note == "RuntimeError: down"
+    assert fitted.report.note == "summarizer: RuntimeError: down"
     assert "earlier messages are not shown " in str(fitted.messages)
     proof.fits(fitted.messages, BUDGET, "openai-chat")
 
@@ -229,7 +229,7 @@ def test_a_session_reports_the_failure() -> None:
         session.extend(HISTORIES["talk"])
         view = session.view()
 
-        assert [done.note for done in session.compactions()] == ["TimeoutError: 30 s"]
+        assert [done.note for done in session.compactions()] == ["summarizer: TimeoutError: 30 s"]
         assert [done.stage for done in session.compactions()] == ["rules"]
         assert session.history() == HISTORIES["talk"]
         proof.fits(view, BUDGET, "openai-chat")
