@@ -1,4 +1,7 @@
-"""Tables with separators (CSV): the header, rows with errors or values that differ from their column's, then like a log."""
+"""Tables: with separators (CSV), with borders as databases print them, in columns of words as `ps` does.
+
+The header comes first, then rows with errors or values that differ from their column's, then both ends.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,14 @@ if TYPE_CHECKING:
 
 _ALIGNED = "  "
 """Columns are apart by two spaces or more, as in what tools print for people."""
-_SEPARATORS = (",", "\t", ";", "|", _ALIGNED)
+_BORDERS = ("|", "│", "┃")
+_SEPARATORS = (",", "\t", ";", _ALIGNED)
+_WORDS = " "
+"""Columns are words; the last one may have several."""
+_CAPITALS = regex(r"[A-Z%#][A-Z0-9%#/()_-]*\Z")
+_DIGIT = frozenset("0123456789").intersection
+_RULE = regex(r"[-+|=:\s\u2500-\u257f]{3,}\Z")
+"""A line of a border, or below the header."""
 _GAPS = regex(r" {2,}")
 _COLUMNS_MIN = 3
 _ROWS_MIN = 4
@@ -26,21 +36,31 @@ _SAME_WIDTH_SHARE = 0.8
 _ODD_FIRST = 2
 _ODD_NEXT = 10
 _CELL_CHARS = 80
+_TOTALS_BELOW = 4
+"""Lines below the rows of a table with borders: the border, how many rows there are, and blank ones."""
 _ERRORS_NEXT = 12
 _SECOND, _ERRORS, _REST = range(ERRORS_FIRST + 1, ERRORS_FIRST + 4)
 
 
 def separator_of(lines: Sequence[str]) -> str | None:
     """The separator of a table whose header and first rows are these lines, or None if they are no table."""
-    rows = [line for line in lines if not line.startswith(GAP_START)]
+    rows = [line for line in lines if not (line.startswith(GAP_START) or _RULE.match(line))]
     if len(rows) < _ROWS_MIN:
         return None
     separator = _separator(rows[0])
     header = _fields(rows[0], separator)
     if len(header) < _COLUMNS_MIN or len(set(header)) < len(header) or any(_is_no_name(name) for name in header):
         return None
-    same = sum(len(_fields(row, separator)) == len(header) for row in rows[1:])
-    return separator if same >= _SAME_WIDTH_SHARE * (len(rows) - 1) else None
+    same = [fields for row in rows[1:] if len(fields := _fields(row, separator, len(header))) == len(header)]
+    is_table = len(same) >= _SAME_WIDTH_SHARE * (len(rows) - 1) and (separator != _WORDS or _has_numbers(same))
+    return separator if is_table else None
+
+
+def _has_numbers(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a column has numbers in nearly all rows, as no words of prose have."""
+    return any(
+        sum(map(bool, map(_DIGIT, column))) >= _SAME_WIDTH_SHARE * len(rows) for column in zip(*rows, strict=True)
+    )
 
 
 def look_at_csv(lines: Sequence[str]) -> Look:
@@ -51,27 +71,40 @@ def look_at_csv(lines: Sequence[str]) -> Look:
         rank = place if place < ERRORS_FIRST else _SECOND if place < _ERRORS_NEXT else _ERRORS
         ranked[error.first] = min(ranked[error.first], rank)
         ranked[error.last] = min(ranked[error.last], _ERRORS)
-    separator = _separator(lines[0])
-    width = len(_fields(lines[0], separator))
-    for place, index in enumerate(_odd_rows(lines, separator, width)):
+    top = next((at for at, line in enumerate(lines) if not _RULE.match(line)), 0)
+    separator = _separator(lines[top])
+    is_bordered = separator in _BORDERS
+    width = len(_fields(lines[top], separator))
+    indexes, cells = _cells(lines, top, separator, width)
+    for place, index in enumerate(_odd_rows(indexes, cells, width)):
         ranked[index] = min(ranked[index], 1 if place < _ODD_FIRST else _SECOND)
-    rank_ends(ranked, ERRORS_FIRST, 2, 1)
-    ranked[0] = -1
+    rank_ends(ranked, ERRORS_FIRST, 2, _TOTALS_BELOW if is_bordered else 1)
+    ranked[top] = -1
     counts = {error.first: error.number for error in errors if error.number > 1}
-    facts = [pluralize(len(lines) - 1, "row"), pluralize(width, "column"), *facts_of_errors(errors)]
+    rows = len(indexes) if is_bordered else len(lines) - 1
+    facts = [pluralize(rows, "row"), pluralize(width, "column"), *facts_of_errors(errors)]
     return Look(ranked, ", ".join(facts), counts)
 
 
 def _separator(header: str) -> str:
-    return max(_SEPARATORS, key=lambda separator: len(_fields(header, separator)))
+    border = next((border for border in _BORDERS if header.count(border) >= _COLUMNS_MIN - 1), None)
+    if border:
+        return border
+    found = max(_SEPARATORS, key=lambda separator: len(_fields(header, separator)))
+    words = header.split()
+    count = len(_fields(header, found))
+    is_of_words = len(words) >= max(_COLUMNS_MIN, count + 1) and all(map(_CAPITALS.match, words))
+    return _WORDS if is_of_words and (found == _ALIGNED or count < _COLUMNS_MIN) else found
 
 
-def _fields(line: str, separator: str) -> list[str]:
-    """The fields of one line. A row that goes over several lines is not put together."""
+def _fields(line: str, separator: str, width: int = 0) -> list[str]:
+    """The fields of one line; of columns of words as many as the header has. A row over several lines is not put together."""
     if separator == _ALIGNED:
         return _GAPS.split(line.strip())
-    if separator == "|" and line.startswith("|"):
-        return line.strip().strip("|").split("|")
+    if separator == _WORDS:
+        return line.split(None, width - 1) if width else line.split()
+    if separator in _BORDERS and (line.lstrip()[:1] in _BORDERS or '"' not in line):
+        return [field.strip() for field in line.strip().strip(separator).split(separator)]
     if '"' not in line:
         return line.split(separator)
     try:
@@ -85,9 +118,8 @@ def _is_no_name(field: str) -> bool:
     return not field.strip() or len(field) > _CELL_CHARS or isinstance(_value(field), float)
 
 
-def _odd_rows(lines: Sequence[str], separator: str, width: int) -> list[int]:
+def _odd_rows(indexes: Sequence[int], cells: Sequence[str], width: int) -> list[int]:
     """Indexes of rows with values that differ from the others of their columns, the most different first."""
-    indexes, cells = _cells(lines, separator, width)
     scores: dict[int, float] = {}
     for column in range(width):
         for at, score in odd_values(_values(cells[column::width])):
@@ -95,13 +127,14 @@ def _odd_rows(lines: Sequence[str], separator: str, width: int) -> list[int]:
     return sorted(scores, key=lambda index: (-scores[index], index))[:_ODD_NEXT]
 
 
-def _cells(lines: Sequence[str], separator: str, width: int) -> tuple[list[int], list[str]]:
+def _cells(lines: Sequence[str], top: int, separator: str, width: int) -> tuple[list[int], list[str]]:
     """The indexes of the rows of the usual width below the header, and their cells one after the other."""
-    if separator != _ALIGNED and not lines[0].startswith("|") and not any('"' in line for line in lines):
-        indexes = [index for index, line in enumerate(lines) if index and line.count(separator) == width - 1]
+    if separator not in {_ALIGNED, _WORDS, *_BORDERS} and not any('"' in line for line in lines):
+        indexes = [index for index, line in enumerate(lines) if index > top and line.count(separator) == width - 1]
         return indexes, separator.join([lines[index] for index in indexes]).split(separator) if indexes else []
-    rows = [_fields(line, separator) for line in lines]
-    indexes = [index for index, row in enumerate(rows) if index and len(row) == width]
+    rows = [_fields(line, separator, width) for line in lines]
+    below = ((index, row) for index, row in enumerate(rows) if index > top and len(row) == width)
+    indexes = [index for index, _ in below if not _RULE.match(lines[index])]
     return indexes, [cell for index in indexes for cell in rows[index]]
 
 

@@ -9,6 +9,7 @@ from plimsoll.brief import pluralize
 from plimsoll.regex import regex
 from plimsoll.truncation.tool_results.errors import ErrorLines, find_errors, kinds_of
 from plimsoll.truncation.tool_results.lines import Look, rank_ends
+from plimsoll.truncation.tool_results.traces import frames_near
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,6 +34,7 @@ _WARNING_CHARS = 120
 ERRORS_FIRST = 5
 """Errors that are shown before anything else."""
 _ERRORS_NEXT = 12
+_INNER_FRAMES = 4
 _ENDS = 4
 _RARE = 2
 (_EDGE, _TOTALS, NEXT, _ERRORS, _LAST, _NEAR, _END, _WARNINGS, _RARE_LINES, _FIRSTS, _LASTS, _REST) = range(
@@ -51,7 +53,7 @@ def look_at_log(lines: Sequence[str]) -> Look:
         rank = _TOTALS if is_total else _WARNINGS if _WARNING.search(line, 0, _WARNING_CHARS) else _FIRSTS
         ranked[first] = min(rank, _RARE_LINES) if count <= _RARE else rank
         ranked[last] = min(ranked[last], _LASTS)
-    _rank_errors(ranked, errors)
+    _rank_errors(ranked, errors, lines)
     rank_ends(ranked, _END, _ENDS, _ENDS)
     rank_ends(ranked, _EDGE, 1, 1)
     counts = {first: count for first, _, count in templates.values()} | {error.first: error.number for error in errors}
@@ -71,7 +73,7 @@ def _templates(keys: Sequence[object]) -> dict[object, list[int]]:
     return templates
 
 
-def _rank_errors(ranked: list[int], errors: Sequence[ErrorLines]) -> None:
+def _rank_errors(ranked: list[int], errors: Sequence[ErrorLines], lines: Sequence[str]) -> None:
     for place, error in enumerate(errors):
         rank = place if place < ERRORS_FIRST else NEXT if place < _ERRORS_NEXT else _ERRORS
         ranked[error.first] = min(ranked[error.first], rank)
@@ -79,6 +81,9 @@ def _rank_errors(ranked: list[int], errors: Sequence[ErrorLines]) -> None:
         if place < _ERRORS_NEXT:
             for near in range(max(0, error.first - 2), min(len(ranked), error.first + 3)):
                 ranked[near] = min(ranked[near], _NEAR)
+        if place < ERRORS_FIRST:
+            for number, index in enumerate(frames_near(lines, error.first)):
+                ranked[index] = min(ranked[index], NEXT if number < _INNER_FRAMES else _NEAR)
 
 
 def facts_of_errors(errors: Sequence[ErrorLines]) -> list[str]:

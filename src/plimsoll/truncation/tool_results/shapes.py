@@ -19,6 +19,7 @@ from plimsoll.truncation.tool_results.folding import fold_commits, fold_paths, i
 from plimsoll.truncation.tool_results.html_text import is_page, text_of_page
 from plimsoll.truncation.tool_results.lines import Look, rank_ends
 from plimsoll.truncation.tool_results.logs import look_at_log
+from plimsoll.truncation.tool_results.traces import frames_near, outer_lines
 
 Kind: TypeAlias = Literal[
     "whole", "json", "diff", "search", "listing", "log", "csv", "code", "html", "history", "base64", "text"
@@ -33,7 +34,7 @@ def _line_count(lines: Lines) -> str:
 
 
 _ERRORS_FIRST, _ERRORS_MAX = 3, 12
-_NEAR_LINES = 2
+_NEAR_LINES, _NEAR_FRAMES, _NEAR_OUTER = 2, 4, 2
 
 
 def _mention(line: str) -> int:
@@ -53,11 +54,20 @@ def _with_errors(ranked: list[int], lines: Lines, errors_max: int = _ERRORS_MAX)
     worst.sort(key=lambda error: _mention(lines[error.first]))
     for number, error in enumerate(worst[:errors_max]):
         ranked[error.first] = -1 if number < _ERRORS_FIRST else min(0, ranked[error.first])
-        for near in range(
-            error.first + 1, min(len(ranked), error.first + 1 + _NEAR_LINES) if number < _ERRORS_FIRST else 0
-        ):
-            ranked[near] = min(1, ranked[near])
+        if number < _ERRORS_FIRST:
+            _rank_context(ranked, lines, error.first)
+            for index in (error.last, *outer_lines(lines, error.last)[:_NEAR_OUTER]):
+                ranked[index] = min(1, ranked[index])
     return ranked
+
+
+def _rank_context(ranked: list[int], lines: Lines, at: int) -> None:
+    """What belongs to an error comes with it: the inner frames of its trace, what it is inside of, and the lines after it."""
+    frames = frames_near(lines, at)
+    for index in (*frames[:_NEAR_FRAMES], *outer_lines(lines, at)[:_NEAR_OUTER]):
+        ranked[index] = min(0, ranked[index])
+    for index in (*frames[_NEAR_FRAMES:], *range(at + 1, min(len(ranked), at + 1 + _NEAR_LINES))):
+        ranked[index] = min(1, ranked[index])
 
 
 _REPORT_CHARS, _MENTIONED = 300, 2
