@@ -24,7 +24,12 @@ class HookEvent:
     name: str
     """`PreCompact`, `PostCompact` or `SessionStart`; others are ignored."""
     transcript: str
-    """Path of the session's file."""
+    """Path of the session's file. Some versions of the tools leave it empty: then the next two say which it is."""
+    session_id: str = ""
+    cwd: str = ""
+    agent_id: str = ""
+    """Of a sub-agent, empty in the main conversation. What a sub-agent's context lost is not in the session's file, and what the
+    session lost is none of its business."""
     source: str = ""
     """Of `SessionStart`: `startup`, `resume`, `clear` or `compact`."""
     summary: str = field(default="", repr=False)
@@ -42,6 +47,9 @@ def read_event(raw: bytes) -> HookEvent:
     return HookEvent(
         name=_text(value, "hook_event_name"),
         transcript=os.path.expanduser(_text(value, "transcript_path")),  # noqa: PTH111 - it need not be a path
+        session_id=_text(value, "session_id"),
+        cwd=_text(value, "cwd"),
+        agent_id=_text(value, "agent_id"),
         source=_text(value, "source"),
         summary=_text(value, "compact_summary"),
     )

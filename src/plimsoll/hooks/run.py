@@ -59,7 +59,8 @@ def _log(error: Exception | None) -> None:
 
 
 def _answer(event: HookEvent, settings: HookSettings) -> str:
-    if not event.transcript:
+    event = _with_transcript(event)
+    if event.agent_id or not event.transcript:
         return ""
     match event.name, event.source:
         case name, _ if name == PRE_COMPACT:
@@ -76,6 +77,27 @@ def _answer(event: HookEvent, settings: HookSettings) -> str:
             return _pointer(event.transcript, settings)
         case _:
             return ""
+
+
+def _with_transcript(event: HookEvent) -> HookEvent:
+    """The event with the file of its session, where it names none, or one that is not there."""
+    if (
+        not event.session_id
+        or event.name not in (PRE_COMPACT, POST_COMPACT, SESSION_START)
+        or _exists(event.transcript)
+    ):
+        return event
+    from plimsoll.transcripts.discover import file_of_session  # noqa: PLC0415 - seldom needed
+
+    found = file_of_session(event.session_id, event.cwd or None)
+    return event if found is None else replace(event, transcript=found)
+
+
+def _exists(path: str) -> bool:
+    try:
+        return bool(path) and Path(path).exists()
+    except ValueError:  # a NUL in it
+        return False
 
 
 def _begin_taking_in(path: str, settings: HookSettings, *, awaits: bool = False) -> None:

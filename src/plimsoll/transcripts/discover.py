@@ -23,6 +23,7 @@ from plimsoll.transcripts.values import ToolName
 
 _NOT_IN_A_FOLDER = regex(r"[^a-zA-Z0-9]")
 _PATH_SIGNS = regex(r"[/\\:]")
+_SESSION_ID = regex(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
 _DAY = regex(r"rollout-([0-9]{4})-([0-9]{2})-([0-9]{2})T")
 
 
@@ -51,6 +52,19 @@ def session_path(tool: ToolName, name: str, cwd: str | None, env: Mapping[str, s
         case "pi":
             folder /= f"--{_PATH_SIGNS.sub('-', begun.lstrip('/'))}--"
     return str(folder / name)
+
+
+def file_of_session(session_id: str, cwd: str | None, env: Mapping[str, str] | None = None) -> str | None:
+    """The file in which Claude Code or Codex keeps a running session, by its id; None where there is none."""
+    settings = os.environ if env is None else env
+    if not _SESSION_ID.fullmatch(session_id):
+        return None
+    usual = Path(session_path("claude-code", f"{session_id}.jsonl", cwd, settings))
+    if usual.is_file():
+        return str(usual)
+    names = {"claude-code": f"{session_id}.jsonl", "codex": f"-{session_id}.jsonl"}
+    found = (path for tool, path in _files(settings) if tool in names and path.name.endswith(names[tool]))
+    return next(map(str, found), None)
 
 
 def is_in_sessions_folder(tool: ToolName, path: str) -> bool:

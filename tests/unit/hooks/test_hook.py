@@ -482,6 +482,53 @@ def test_the_log_is_bounded(tmp_path):
     assert log.read_text().startswith(line[:10])
 
 
+@pytest.mark.parametrize("tool", ["claude-code", "claude-code elsewhere", "codex"])
+@pytest.mark.parametrize(
+    "given", [{}, {"transcript_path": ""}, {"transcript_path": None}, {"transcript_path": "C:\\gone.jsonl"}]
+)
+def test_a_session_is_found_by_its_id(tool, given, tmp_path, monkeypatch):
+    """Where the tool sends no path, or one that is not there, its own folder is looked into."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
+    id = "5e3c1a52-6d1f-4c58-9d3c-0a4f4a8f9f10"
+    place = {
+        "claude-code": f"claude/projects/-harbour/{id}.jsonl",
+        "claude-code elsewhere": f"claude/projects/-harbour-lights/{id}.jsonl",
+        "codex": f"codex/sessions/2026/11/22/rollout-2026-11-22T10-00-00-{id}.jsonl",
+    }[tool]
+    file = tmp_path / place
+    file.parent.mkdir(parents=True)
+    file.write_bytes(RUN + summary("Lights."))
+    told = {"session_id": id, "cwd": "/harbour", "hook_event_name": "SessionStart", "source": "compact", **given}
+
+    assert "Never touch src/legal/" in notes_in(run_hook(json.dumps(told).encode(), SETTINGS))
+    assert begun == [(str(file), {"awaits": False})]
+
+
+@pytest.mark.parametrize("id", ["", "../secret", "..", "a/b", "x\0", "*", "no-such"])
+def test_an_id_leads_nowhere_else(id, tmp_path, monkeypatch):
+    """What is no id, or of no session, finds no file, whatever lies around."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    file = tmp_path / "claude" / "projects" / "secret.jsonl"
+    (file.parent / "-harbour").mkdir(parents=True)
+    file.write_bytes(RUN + summary("Lights."))
+
+    assert run_hook(event("", session_id=id), SETTINGS) == ""
+    assert begun == []
+
+
+@pytest.mark.parametrize("name", ["PreCompact", "PostCompact", "SessionStart"])
+def test_a_sub_agent_gets_nothing_of_the_session(name, tmp_path):
+    """Its events name the session's file; neither is that taken for its context, nor its summary for the session's."""
+    file = tmp_path / "one.jsonl"
+    file.write_bytes(RUN)
+    told = event(file, name, agent_id="agent-7", agent_type="Explore", compact_summary="Of the sub-agent.")
+
+    assert run_hook(told, SETTINGS) == ""
+    assert begun == []
+    assert take_in(str(file)).last.summary == ""
+
+
 def test_wrong_options_do_not_stop_the_agent(capsys):
     """Status 2 would tell Claude Code not to compact; an option that this version does not know is no reason for that."""
     assert main(["hook", "--of-a-later-version"]) == 0
