@@ -25,7 +25,6 @@ class Labels:
     """Singular name of each kind of fact; `fact` covers all kinds."""
     counts: str
     """Format fields: `{numbers}`, `{user}`, `{assistant}` and `{tool}`."""
-    under: str
     fixed: str
     failed: str
     reply_to: str
@@ -61,7 +60,6 @@ ENGLISH = Labels(
         "error": "error", "identifier": "value", "symbol": "name", "work": "work item", "chat": "statement", "fact": "fact",
     },
     counts="Messages {numbers}({user} user, {assistant} assistant, {tool} tool).",
-    under="under",
     fixed="fixed later",
     failed="FAILED",
     reply_to="reply to",
@@ -96,7 +94,6 @@ CHINESE = Labels(
         "error": "条错误", "identifier": "个值", "symbol": "个名称", "work": "项工作", "chat": "条陈述", "fact": "条",
     },
     counts="消息{numbers}（用户{user}，助手{assistant}，工具{tool}）。",
-    under="位于",
     fixed="后已修复",
     failed="失败",
     reply_to="答",

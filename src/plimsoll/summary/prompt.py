@@ -10,7 +10,6 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.brief import pluralize
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import CannotFit
 from plimsoll.message import Message, Text, ToolCall, ToolResult
 from plimsoll.regex import regex
@@ -79,19 +78,6 @@ _FILES_SHARE = 3
 _FOCUS: dict[Language, str] = {"en": " Pay most attention to: {focus}", "zh": "重点关注：{focus}"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
-    """A prompt for the summarising model."""
-
-    system: str
-    user: str
-    tokens: int
-    """Both texts, by the counter's `upper`."""
-    messages_cut: int
-    """Number of new messages reduced to head and tail."""
-    messages_left_out: int
-
-
 def build_prompt(  # noqa: PLR0913 - everything a prompt depends on
     lines: Sequence[str],
     *,
@@ -107,71 +93,40 @@ def build_prompt(  # noqa: PLR0913 - everything a prompt depends on
     """Return OpenAI chat messages asking a model to extend the summary `previous` by `lines` to at most `tokens_max` tokens.
 
     `lines` are messages as returned by `lines_of`, `left_out` counts earlier messages that are in no request, and `files` are
-    paths and contents to include. `input_tokens_max` limits the prompt's texts, by `counter.upper`. Raises CannotFit if the
-    instructions alone exceed it.
+    paths and contents to include. `input_tokens_max` limits the prompt's texts, by `counter.upper`: messages are cut in the middle
+    to a common maximum length, and if that is not enough, the oldest are omitted. Raises CannotFit if the instructions alone
+    exceed it.
     """
-    prompt = compose(
-        lines,
-        previous=previous or "",
-        tokens_max=tokens_max,
-        input_tokens_max=input_tokens_max,
-        counter=counter,
-        language="zh" if language == "zh" else "en",
-        focus=focus or "",
-        files=files,
-        left_out=left_out,
-    )
-    return ({"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user})
-
-
-def compose(  # noqa: PLR0913 - everything a prompt depends on
-    lines: Sequence[str],
-    *,
-    previous: str,
-    tokens_max: int,
-    input_tokens_max: int,
-    counter: TokenCounter,
-    language: Language,
-    focus: str,
-    files: Sequence[tuple[str, str]] = (),
-    left_out: int = 0,
-) -> Prompt:
-    """Return the prompt and what was cut to fit it. Raises CannotFit as `build_prompt` does.
-
-    Messages are cut in the middle to a common maximum length. If that is not enough, the oldest are omitted.
-    """
-    system = _SYSTEM[language]
-    wanted = _FOCUS[language].format(focus=_fenced(focus)[:400]) if focus else ""
-    task = _TASK[language].format(tokens=tokens_max, focus=wanted)
-    anchor = unwrapped(previous)
-    kept = _fenced(anchor.body if anchor is not None else previous)
+    words: Language = "zh" if language == "zh" else "en"
+    system = _SYSTEM[words]
+    wanted = _FOCUS[words].format(focus=_fenced(focus)[:400]) if focus else ""
+    task = _TASK[words].format(tokens=tokens_max, focus=wanted)
+    anchor = unwrapped(previous or "")
+    kept = _fenced(anchor.body if anchor is not None else previous or "")
     contents = [(_fenced(path), _fenced(content)) for path, content in files]
     chars = min(input_tokens_max * 6, sum(map(len, lines)) + len(kept) + sum(len(text) for _, text in contents))
     while True:
-        shown = _files(contents, chars // _FILES_SHARE, language)
-        body, cut, dropped = _body(lines, chars)
+        shown = _files(contents, chars // _FILES_SHARE, words)
+        body, dropped = _body(lines, chars)
         so_far = head_and_tail(kept, max(_MESSAGE_CHARS_MIN, chars))
-        user = _assemble(so_far, body, dropped + left_out, shown + task, language)
+        user = _assemble(so_far, body, dropped + left_out, shown + task, words)
         tokens = counter.upper(system) + counter.upper(user)
         if tokens <= input_tokens_max:
-            return Prompt(
-                system=system, user=user, tokens=tokens, messages_cut=cut, messages_left_out=dropped + left_out
-            )
+            return {"role": "system", "content": system}, {"role": "user", "content": user}
         if chars <= 0:
             raise CannotFit(part="the summary prompt", budget_tokens=input_tokens_max, needed_tokens=tokens)
         # Shrink by at least a quarter: characters per token vary, so the proportional estimate may not suffice.
         chars = min(chars * 3 // 4, int(chars * input_tokens_max / tokens * 0.97))
 
 
-def _body(lines: Sequence[str], chars: int) -> tuple[list[str], int, int]:
-    """Cut messages to a common maximum length, or omit the oldest. Return them, and how many were cut and omitted."""
+def _body(lines: Sequence[str], chars: int) -> tuple[list[str], int]:
+    """Cut messages to a common maximum length, or omit the oldest. Return them, and how many were omitted."""
     dropped = 0
     cap = level([len(text) for text in lines], chars)
     if cap < _MESSAGE_CHARS_MIN and sum(map(len, lines)) > chars:
         dropped = max(0, len(lines) - chars // _MESSAGE_CHARS_MIN)
         cap = _MESSAGE_CHARS_MIN
-    shown = lines[dropped:]
-    return [head_and_tail(text, cap) for text in shown], sum(len(text) > cap for text in shown), dropped
+    return [head_and_tail(text, cap) for text in lines[dropped:]], dropped
 
 
 def _files(contents: Sequence[tuple[str, str]], chars: int, language: Language) -> str:
@@ -218,7 +173,7 @@ def portions(
     sample = "\n".join(lines[-_SAMPLE_MESSAGES:])[-_SAMPLE_CHARS:]
     chars_per_token = max(1, len(sample)) / max(1, counter.upper(sample))
     room = max(1, int((input_tokens_max * _ROOM_SHARE - tokens_max - _INSTRUCTION_TOKENS) * chars_per_token))
-    shown, _, left_out = _body(lines, room * requests_max)
+    shown, left_out = _body(lines, room * requests_max)
     total = sum(map(len, shown))
     count = min(requests_max, max(1, -(-total // room)))
     found = [Portion(left_out, left_out, [])]

@@ -74,7 +74,6 @@ class RuleSummary:
     tokens: int
     """By the counter's `upper`; at most the budget."""
     facts_kept: int
-    facts_left: int
 
 
 def render(  # noqa: PLR0913 - everything a summary depends on
@@ -360,8 +359,7 @@ class _Page:
 
     def _rendered(self, text: str, tokens: int) -> RuleSummary:
         kept = sum(self._kept().values())
-        left = sum(sections.kinds_left(self.ledger, self._kept()).values())
-        return RuleSummary(text=text, tokens=tokens, facts_kept=kept, facts_left=left)
+        return RuleSummary(text=text, tokens=tokens, facts_kept=kept)
 
     def _first_text(self) -> str:
         """Return the text for a budget too small for sections: of the first request, the first chat fact or the best values.

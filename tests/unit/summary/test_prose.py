@@ -2,6 +2,7 @@
 
 import base64
 import random
+from types import SimpleNamespace
 
 import pytest
 from summary_conversation import CHINESE, ENGLISH
@@ -11,14 +12,15 @@ from plimsoll.message import Message, ToolResult, text_message
 from plimsoll.summary.condense import condensed
 from plimsoll.summary.frame import PRESENTATIONS, wrap
 from plimsoll.summary.ledger import Ledger, extend
-from plimsoll.summary.prompt import build_prompt, compose, lines_of, portions
+from plimsoll.summary.prompt import build_prompt, lines_of, portions
 from plimsoll.summary.verify import Rejection, accept, completed, missing_facts
 
 
 def prompt(messages, counter, **options):
-    """A prompt with the usual settings."""
-    settings = {"previous": "", "tokens_max": 500, "input_tokens_max": 2_000, "language": "en", "focus": ""}
-    return compose(lines_of(list(enumerate(messages))), counter=counter, **{**settings, **options})
+    """The two texts of a prompt with the usual settings."""
+    settings = {"previous": "", "tokens_max": 500, "input_tokens_max": 2_000}
+    sent = build_prompt(lines_of(list(enumerate(messages))), counter=counter, **{**settings, **options})
+    return SimpleNamespace(system=sent[0]["content"], user=sent[1]["content"])
 
 
 def test_the_prompt_holds_the_last_summary_and_the_new_messages_only(counter):
@@ -48,10 +50,10 @@ def test_the_prompt_fits_whatever_the_messages_weigh(tokens, counter):
     """A megabyte of messages is cut in the middle, then left out from the oldest, and counted (W1-15)."""
     messages = [text_message("user", f"{n} " + "long words " * 900) for n in range(100)]
     made = prompt(messages, counter, previous="old " * 5_000, input_tokens_max=tokens)
-    assert made.tokens <= tokens
-    assert made.tokens >= tokens * 0.5
-    assert made.messages_cut > 0
-    assert (made.messages_left_out > 0) == ("messages left out here" in made.user)
+    size = counter.upper(made.system) + counter.upper(made.user)
+    assert tokens * 0.5 <= size <= tokens
+    assert messages[-1].text not in made.user
+    assert ("messages left out here" in made.user) == ("[m0] " not in made.user)
 
 
 def test_a_budget_below_the_instructions_is_an_error(counter):
@@ -103,16 +105,8 @@ def test_each_message_goes_into_one_request(count, counter):
     assert [line.split("]")[0] for line in shown] == [f"[m{number}" for number in range(left_out, count)]
     assert (left_out > 0) == (count == 20_000)
     for portion in shared:
-        made = compose(
-            portion.lines,
-            previous="x",
-            tokens_max=300,
-            input_tokens_max=4_000,
-            counter=counter,
-            language="en",
-            focus="",
-        )
-        assert made.messages_left_out == 0
+        made = build_prompt(portion.lines, previous="x", tokens_max=300, input_tokens_max=4_000, counter=counter)
+        assert "left out here" not in made[1]["content"]
 
 
 def test_message_text_cannot_close_the_data_tags(counter):
