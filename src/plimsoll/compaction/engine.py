@@ -189,7 +189,7 @@ def _run(
     """Run one step. Only the step that summarises yields requests."""
     match step:
         case "collapse":
-            collapse_repeats(view, task.goal_tokens, task.preview_tokens)
+            collapse_repeats(view, task.goal_tokens)
             collapse_rereads(view, task.goal_tokens)
         case "offload":
             later = task.summary_tokens_max if "summarise" in task.steps else 0
@@ -221,7 +221,7 @@ def _repeat_reversible(view: WorkingView, task: Task) -> None:
     while view.passes(task.goal_tokens):
         before = view.total
         if "collapse" in task.steps:
-            collapse_repeats(view, task.goal_tokens, task.preview_tokens)
+            collapse_repeats(view, task.goal_tokens)
             collapse_rereads(view, task.goal_tokens)
         if "offload" in task.steps:
             offload_bulk(view, task.goal_tokens, task.preview_tokens, later_tokens=0, tail_share=tail_share)

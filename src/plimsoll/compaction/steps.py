@@ -32,7 +32,7 @@ BULK_FACTOR = 1.5
 _REFERENCE = {"en": ", reference {}", "zh": "，引用 {}"}
 
 
-def collapse_repeats(view: WorkingView, goal_tokens: int, preview_tokens: int) -> None:  # noqa: ARG001
+def collapse_repeats(view: WorkingView, goal_tokens: int) -> None:
     """Replace tool results whose content is repeated by a later result with a pointer to it.
 
     Exchanges that must stay are skipped: they may outlive the later result.

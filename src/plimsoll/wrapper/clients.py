@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.conversations.conversations import Conversations
@@ -55,7 +55,6 @@ class _Wrapped:
     """What wrapped clients share. It comes before the SDK's own class."""
 
     _plimsoll_state: WrappedState
-    is_awaited: ClassVar[bool]
 
     @property
     def plimsoll(self) -> Session:
@@ -77,8 +76,6 @@ class _Wrapped:
 
 class WrappedClient(_Wrapped):
     """A client whose calls return when they are done."""
-
-    is_awaited = False
 
     def post(self, path: str, **given: Any) -> Any:
         """Send a request with a view in the place of its messages, and record the answer."""
@@ -108,8 +105,6 @@ class WrappedClient(_Wrapped):
 
 class WrappedAsyncClient(_Wrapped):
     """A client whose calls are awaited. What is slow runs in a thread."""
-
-    is_awaited = True
 
     async def post(self, path: str, **given: Any) -> Any:
         """Send a request with a view in the place of its messages, and record the answer."""

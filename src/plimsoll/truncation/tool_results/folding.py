@@ -17,7 +17,6 @@ _PATH = regex(
 _MAIL = regex(r" <[^<>]{0,200}>\s{0,8}\Z")
 _HASH_CHARS = 10
 _PATHS_SHARE = 0.9
-_FOLDER_PATHS_MIN = 3
 
 
 def is_history(lines: Sequence[str]) -> bool:
