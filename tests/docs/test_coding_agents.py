@@ -13,14 +13,14 @@ LINES_MAX = 10
 
 
 def test_the_commands_run(tmp_path, monkeypatch, capsys):
-    """Every line of the first block runs, there are few of them, and after the last the folder is as it was."""
+    """Every line of the first two blocks runs, there are few of them, and after the last the folder is as it was."""
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
     monkeypatch.setenv("PLIMSOLL_HOME", str(tmp_path / "home"))
     (tmp_path / "user").mkdir()
-    block = re.search(r"^```sh\n(.*?)^```$", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    lines = block[1].splitlines()
+    blocks = re.findall(r"^```sh\n(.*?)^```$", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    lines = "".join(blocks[:2]).splitlines()
     made = []
 
     for line in lines:

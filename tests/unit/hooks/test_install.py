@@ -413,6 +413,17 @@ def test_the_command_shows_before_it_does(home, capsys):
     assert tree(home) == before
 
 
+@pytest.mark.parametrize("is_off", [True, False])
+def test_settings_that_switch_hooks_off_are_named(is_off, home, capsys):
+    """What is registered there never runs, which nobody would notice before a compaction."""
+    put(home / ".claude" / "settings.json", json.dumps({"disableAllHooks": is_off}).encode())
+
+    assert main(["install", "claude-code"]) == 0
+    assert ("disableAllHooks): nothing runs" in capsys.readouterr().err) == is_off
+    assert main(["install", "claude-code", "--undo"]) == 0
+    assert "nothing runs" not in capsys.readouterr().err
+
+
 def test_a_refusal_is_one_line(home, capsys):
     """What stands in the way is said in one line, with the file and its line."""
     put(home / ".claude" / "settings.json", b'{\n  "a": oops\n}')

@@ -5,14 +5,18 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
+from collections.abc import Sequence
 from importlib.util import find_spec
 
 from plimsoll.cli.options import add_store, flag, option, tokens
 from plimsoll.cli.output import DONE, WrongUsage, emit, note, print_json, say
 from plimsoll.hooks import install
+from plimsoll.regex import regex
 from plimsoll.report.neutral import neutral
 
 TOOLS = ("claude-code", "codex")
+
+_OFF = regex(rb'"disableAllHooks"\s*:\s*true')
 
 ABOUT = (
     "Puts the hooks, and the MCP server where the extra mcp is installed, into the tool's own settings. All else in "
@@ -55,6 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"tool": arguments.tool, "done": not arguments.only_print, "files": files})
     else:
         _tell(arguments, is_changed=any(not change.is_empty for change in changes), has_mcp=has_mcp)
+        _tell_if_off(changes)
     return DONE
 
 
@@ -85,3 +90,10 @@ def _tell(arguments: argparse.Namespace, *, is_changed: bool, has_mcp: bool) -> 
         note("Codex asks before it runs new hooks: open /hooks in it and trust them")
     if not has_mcp:
         note("without the extra mcp its server is left out: pip install 'plimsoll-context[mcp]', then install again")
+
+
+def _tell_if_off(changes: Sequence[install.Change]) -> None:
+    """Say so where the tool's own settings keep it from running hooks."""
+    for change in changes:
+        if change.record is not None and _OFF.search(change.after or b""):
+            note(f"{change.path} switches all hooks off (disableAllHooks): nothing runs until that is taken out")
