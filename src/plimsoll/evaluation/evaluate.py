@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 from plimsoll.api.inspect import Inspectable, load
 from plimsoll.dataclass import dataclass
-from plimsoll.errors import ErrorCatcher, PlimsollError
+from plimsoll.errors import ErrorCatcher, FormatError, PlimsollError
 from plimsoll.evaluation.extract import identifiers, probes_of
 from plimsoll.evaluation.matching import Haystack
 from plimsoll.evaluation.values import (
@@ -241,7 +241,11 @@ def _conversations(
         if isinstance(source, str | PathLike) and os.path.isdir(source):  # noqa: PTH112 - of odd paths it says no
             yield from _in_folder(Path(source), skipped)
         elif isinstance(source, str | PathLike):
-            yield Path(source).name, load(source)
+            name = Path(source).name
+            try:
+                yield name, load(source)
+            except FormatError as error:
+                raise FormatError(f"{name}: {error.reason}", position=error.position, format=error.format) from None
         else:
             yield f"conversation {number + 1}", load(source)
 

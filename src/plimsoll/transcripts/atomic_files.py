@@ -48,6 +48,8 @@ def replace_file(path: str, data: bytes, *, expected: bytes, note: Callable[[], 
     try:
         mode, before, held = _mode(file), file.stat(), file.read_bytes()
         _check(path, held, expected)
+        if mode is not None and not mode & 0o222:
+            raise StoreUnusable(ascii(path), reason="it is read-only")
         if data == expected:
             return None
         with _temporary_file(file, mode, data) as fresh:

@@ -76,3 +76,11 @@ def test_report_on_a_compaction(run, session):
     assert f"plimsoll read {session}" in ran.out
     assert run("history", session, done["id"], "--json").json["compaction"] == done["id"]
     assert run("history", session, "c999999").status == 1
+
+
+def test_a_file_that_is_no_conversation_is_named(run, tmp_path):
+    """Of several files the one that cannot be read is named."""
+    (tmp_path / "odd.json").write_text('{"foo": 1}')
+
+    assert run("eval", "odd.json").err.startswith("plimsoll: odd.json: no format recognises these messages")
+    assert run("watch", "odd.json", "--once").err.startswith("plimsoll: odd.json: no format recognises these messages")

@@ -701,3 +701,14 @@ def test_import_list_says_what_is_worth_knowing(run, elsewhere):
 def test_import_filters_are_for_the_list(run, chat):
     """With a FILE they are wrong usage."""
     assert run("import", chat, "--tool", "pi").status == 2
+
+
+def test_what_a_compaction_lost_is_said_in_a_sentence(run, session):
+    """How many facts left the view, and how many of them it still says, add up."""
+    id = run("compact", session, "--json").json["id"]
+    kinds = run("history", session, id, "--json").json["by_kind"].values()
+    total, kept = (sum(kind[name] for kind in kinds) for name in ("total", "kept"))
+    said = run("history", session, id).out.splitlines()[0]
+
+    assert said.startswith(f"the messages that left the view hold {total:,} facts: ")
+    assert said.endswith(f"it still says {kept:,} of them, and {total - kept:,} no more")

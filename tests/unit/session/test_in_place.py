@@ -9,7 +9,7 @@ from tests.growing import AT, LATER, more_lines, same_as_the_tool, tool_compacts
 from tests.tool_sessions import session_file
 
 import plimsoll
-from plimsoll.errors import SessionNotFound, SettingError, SourceChanged
+from plimsoll.errors import SessionNotFound, SettingError, SourceChanged, StoreUnusable
 from plimsoll.session.transfer.import_file import import_file
 from plimsoll.transcripts.detect import load_file
 
@@ -232,3 +232,15 @@ def test_an_answer_that_was_not_written_to_its_end_is_taken_in_whole(tmp_path):
             assert str(session.peek()).count("I look at lamp 20") == 1
             if not compacts:
                 same_as_the_tool(session, path)
+
+
+def test_a_file_that_is_read_only_is_not_replaced(session, path):
+    """Whoever took the right to write away is taken at their word, also by those who may write everywhere; no backup is left."""
+    raw = path.read_bytes()
+    session.compact()
+    path.chmod(0o440)
+
+    with pytest.raises(StoreUnusable, match="it is read-only"):
+        session.export(in_place=True, at=AT)
+    assert path.read_bytes() == raw
+    assert list(path.parent.iterdir()) == [path]

@@ -81,7 +81,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _show(evaluation: plimsoll.Evaluation) -> None:
     size = sum(asked.tokens for asked in evaluation.conversations)
     show(
-        line(f"{evaluation!r}; {size:,} tokens before the cuts, {evaluation.share:.0%} of them kept", "bold"), line("")
+        line(
+            f"{evaluation!r}; {size:,} tokens before the cuts, budget {evaluation.share:.0%} of them and the system text",
+            "bold",
+        ),
+        line(""),
     )
     columns = ["way", "kept", "kept or recalled", "needed next", "identifiers used later", "tokens", "seconds"]
     show(table(columns, map(_row, evaluation.scores)), line(""), line("kept by kind of probe", "bold"))

@@ -58,7 +58,8 @@ def _report(arguments: argparse.Namespace) -> int:
     total = report.total
     show(
         line(
-            f"{total.lost} of {total.total} facts found in the messages that are not in the view are not said in it",
+            f"the messages that left the view hold {number(total.total)} facts: "
+            f"it still says {number(total.total - total.lost)} of them, and {number(total.lost)} no more",
             "bold",
         )
     )

@@ -12,7 +12,7 @@ from itertools import count
 import plimsoll
 from plimsoll.cli.options import TOOL_NAMES, flag, option
 from plimsoll.cli.output import DONE, Refused, json_text, note, print_json, show
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import FormatError, PlimsollError
 from plimsoll.hooks.watching import WatchedSession, look, newest_of
 from plimsoll.report.drawing import Drawn
 from plimsoll.report.figures import number, share
@@ -96,7 +96,10 @@ def _mark(path: str) -> tuple[int, int]:
 def _looked(path: str) -> WatchedSession:
     """Look at a file once."""
     _mark(path)
-    return look(path)
+    try:
+        return look(path)
+    except FormatError as error:
+        raise Refused(f"{path}: {error.reason}") from None
 
 
 def _show(found: WatchedSession, *, as_json: bool, is_live: bool) -> None:
