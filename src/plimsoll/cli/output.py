@@ -139,6 +139,18 @@ def note(text: str) -> None:
     print(f"note: {one_line(text, 400)}", file=sys.stderr)
 
 
+def confirm(question: str, *, refusal: str, done: str) -> None:
+    """Ask on the terminal before something is done for good. Raises Refused with what was not done, also without a terminal.
+
+    `done` is what --yes does without asking.
+    """
+    if not sys.stdin.isatty():
+        raise Refused(f"{refusal}: this is no terminal to ask on; --yes {done} without asking")
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise Refused(refusal)
+
+
 @contextmanager
 def working(label: str, what: int | plimsoll.Session | None = None) -> Iterator[None]:
     """Show on standard error what is being done and for how long, where that is a terminal.

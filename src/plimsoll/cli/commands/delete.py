@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 import plimsoll
 from plimsoll.cli.options import add_name, flag
-from plimsoll.cli.output import DONE, Refused, print_json, say
+from plimsoll.cli.output import DONE, confirm, print_json, say
 from plimsoll.report.figures import pluralize
 
 ABOUT = "Asks first."
@@ -24,20 +23,11 @@ def run(arguments: argparse.Namespace) -> int:
     listed = [*plimsoll.sessions(arguments.store), *plimsoll.sessions(arguments.store, archived=True)]
     messages = next((info.messages for info in listed if info.name == arguments.name), None)
     if messages is not None and not arguments.yes:
-        _ask(arguments.name, messages)
+        what = f"{arguments.name} and its {pluralize(messages, 'message')}"
+        confirm(f"Delete {what} for good?", refusal=f"{arguments.name} was not deleted", done="deletes")
     plimsoll.delete(arguments.name, arguments.store)
     if arguments.json:
         print_json({"deleted": arguments.name, "messages": messages})
     else:
         say(f"{arguments.name}: deleted")
     return DONE
-
-
-def _ask(name: str, messages: int) -> None:
-    if not sys.stdin.isatty():
-        raise Refused(f"{name} was not deleted: this is no terminal to ask on; --yes deletes without asking")
-    print(
-        f"Delete {name} and its {pluralize(messages, 'message')} for good? [y/N] ", end="", file=sys.stderr, flush=True
-    )
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise Refused(f"{name} was not deleted")

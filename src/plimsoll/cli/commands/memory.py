@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 import plimsoll
 from plimsoll.cli.options import count, flag, option
-from plimsoll.cli.output import DONE, Refused, WrongUsage, print_json, say, show
+from plimsoll.cli.output import DONE, WrongUsage, confirm, print_json, say, show
 from plimsoll.report.figures import when
 from plimsoll.report.terminal import table
 
@@ -99,11 +98,7 @@ def _all(arguments: argparse.Namespace, memories: plimsoll.Memories) -> list[str
     """The ids of all memories, after asking."""
     found = memories.list(superseded=True, scope=arguments.scope)
     if found and not arguments.yes:
-        if not sys.stdin.isatty():
-            raise Refused("nothing was forgotten: this is no terminal to ask on; --yes forgets without asking")
-        print(f"Forget all {len(found)} memories for good? [y/N] ", end="", file=sys.stderr, flush=True)
-        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-            raise Refused("nothing was forgotten")
+        confirm(f"Forget all {len(found)} memories for good?", refusal="nothing was forgotten", done="forgets")
     return [memory.id for memory in found]
 
 

@@ -52,31 +52,9 @@ _STEMS = (
     *(
         "err fail fatal panic exception traceback critical emerg alert severe denied refused abort rejected cannot "
         "undefined unable unreachable unexpected invalid corrupt timeout crash killed backoff evicted assert segfault "
-        "segmentation oom unmet missing exited "
+        "segmentation oom unmet missing exited can't time-out ✗ ✘ 错误 失败 异常 崩溃 致命 超时 拒绝 无法 エラー 오류"
     ).split(),
-    "can't",
-    "could not",
-    "not found",
-    "no such",
-    "time-out",
-    "timed out",
-    "time out",
-    "timing out",
-    "e   ",
-    "✗",
-    "✘",
-    "out of memory",
-    "错误",
-    "失败",
-    "异常",
-    "崩溃",
-    "致命",
-    "超时",
-    "拒绝",
-    "无法",
-    "エラー",
-    "오류",
-    "exit ",
+    *"could not|not found|no such|timed out|time out|timing out|out of memory|e   |exit ".split("|"),
     *_STATUS,
 )
 """Every match of the patterns above contains one of these in lower case. Searching for them is much faster."""
