@@ -14,9 +14,15 @@ _HEADER = regex(r"(Author|AuthorDate|Date|Commit|CommitDate|Merge): {1,8}(.{0,20
 _PATH = regex(
     r"(?:[0-7]{6} (?:blob|tree|commit) [0-9a-f]{40,64}(?: {1,12}[0-9-]{1,15})?\t)?(\.{0,2}/?[\w.@+-][^\t:]{0,400})\Z"
 )
+_FOLDER_HEAD = regex(r"(\S.{0,400}):\Z")
+_LONG_ENTRY = regex(
+    r"([-dlbcps])[-rwxsStT]{9}[.+@]? +[0-9]+ +\S+ +\S+ +[0-9.,]+[KMGT]? +\S+ +\S+ +\S+ (.{1,400}?)(?: -> .*)?\Z"
+)
+_TOTAL = regex(r"total [0-9.]+[KMGT]?\Z")
 _MAIL = regex(r" <[^<>]{0,200}>\s{0,8}\Z")
 _HASH_CHARS = 10
 _PATHS_SHARE = 0.9
+_FOLDERS_MIN = 3
 
 
 def is_history(lines: Sequence[str]) -> bool:
@@ -42,6 +48,26 @@ def fold_commits(lines: Sequence[str]) -> list[str]:
         elif not head and line.strip():
             folded.append(line)
     return folded + ([" ".join(head)] if head else [])
+
+
+def recursive_paths(lines: Sequence[str]) -> tuple[list[str], list[str]] | None:
+    """The paths that `ls -R` or `ls -lR` lists, folders with a slash, and the other lines; None for other lists."""
+    paths, others = [], []
+    folder, folders, is_new = "", 0, True
+    for line in (line for line in lines if not _TOTAL.match(line)):
+        head = _FOLDER_HEAD.match(line[:500]) if is_new else None
+        entry = _LONG_ENTRY.match(line[:500])
+        if head:
+            folder, folders = head[1].rstrip("/"), folders + 1
+        elif entry and folders:
+            paths.append(f"{folder}/{entry[2]}" + ("/" if entry[1] == "d" else ""))
+        elif folders and _PATH.match(line[:500]) and "/" not in line:
+            paths.append(f"{folder}/{line}")
+        elif line.strip():
+            others.append(line)
+        is_new = not line.strip()
+    is_list = folders >= _FOLDERS_MIN and len(paths) >= _PATHS_SHARE * (len(paths) + len(others))
+    return (paths, others) if is_list else None
 
 
 def paths_of(lines: Sequence[str]) -> tuple[list[str], list[str]] | None:

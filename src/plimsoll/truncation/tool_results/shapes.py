@@ -15,14 +15,28 @@ from plimsoll.regex import regex
 from plimsoll.truncation.tool_results.csv_rows import look_at_csv, separator_of
 from plimsoll.truncation.tool_results.encoded import in_pieces, is_base64, look_at_base64
 from plimsoll.truncation.tool_results.errors import SEVERE, find_errors
-from plimsoll.truncation.tool_results.folding import fold_commits, fold_paths, is_history, paths_of
+from plimsoll.truncation.tool_results.folding import fold_commits, fold_paths, is_history, paths_of, recursive_paths
 from plimsoll.truncation.tool_results.html_text import is_page, text_of_page
 from plimsoll.truncation.tool_results.lines import Look, rank_ends
 from plimsoll.truncation.tool_results.logs import look_at_log
+from plimsoll.truncation.tool_results.nested import is_nested, look_at_nested
 from plimsoll.truncation.tool_results.traces import frames_near, outer_lines
 
 Kind: TypeAlias = Literal[
-    "whole", "json", "diff", "search", "listing", "log", "csv", "code", "html", "history", "base64", "text"
+    "whole",
+    "json",
+    "diff",
+    "search",
+    "listing",
+    "log",
+    "csv",
+    "code",
+    "html",
+    "history",
+    "base64",
+    "nested",
+    "notebook",
+    "text",
 ]
 """The shape of a result; "whole" for one that fits and is left alone."""
 
@@ -264,6 +278,11 @@ def _look_at_history(lines: Lines) -> Look:
     return Look(ranked, pluralize(sum(is_head), "commit"), lines=folded)
 
 
+def _look_at_nested(lines: Lines) -> Look:
+    look = look_at_nested(lines)
+    return look._replace(ranks=_with_errors(look.ranks, lines, _ERRORS_FIRST))
+
+
 # --- the shapes, and how they are recognised --------------------------------------------------------------------------
 
 SHAPES: Mapping[Kind, Callable[[Lines], Look]] = {
@@ -275,6 +294,7 @@ SHAPES: Mapping[Kind, Callable[[Lines], Look]] = {
     "html": _look_at_page,
     "base64": look_at_base64,
     "history": _look_at_history,
+    "nested": _look_at_nested,
     "code": lambda lines: Look(_code_ranks(lines), _line_count(lines)),
     "text": lambda lines: Look(_with_errors(_text_ranks(lines), lines), _line_count(lines)),
 }
@@ -326,7 +346,7 @@ def look_at(tool_name: str, text: str) -> tuple[Kind, Look]:
         facts = f"{pluralize(text.count(_NEWLINE) + 1, 'line')} of {len(text):,} characters, shown in {len(pieces):,} pieces"
         return "text", Look(_with_errors(_text_ranks(pieces), pieces), facts, lines=pieces)
     lines = text.split("\n")
-    paths = paths_of(lines) if kind == "listing" else None
+    paths = (recursive_paths(lines) or paths_of(lines)) if kind == "listing" else None
     return kind, _look_at_folders(*paths) if paths else SHAPES[kind](lines)
 
 
@@ -347,4 +367,4 @@ def detect_lines(tool_name: str, text: str) -> Kind:
         matching = sum(pattern.match(line) is not None for line in lines)
         if lines and matching / len(lines) >= (share_min / 2 if kind in suggested else share_min):
             return kind
-    return "text"
+    return "nested" if is_nested(lines) else "text"

@@ -16,6 +16,7 @@ from plimsoll.truncation.text import check_options
 from plimsoll.truncation.tool_results import json_rows
 from plimsoll.truncation.tool_results.errors import stems_in
 from plimsoll.truncation.tool_results.lines import by_rank, earlier_gaps, keep_lines, line_chars, render_kept
+from plimsoll.truncation.tool_results.notebook import is_notebook, look_at_notebook
 from plimsoll.truncation.tool_results.outliers import find_outliers, is_rows
 from plimsoll.truncation.tool_results.shapes import Kind, look_at
 from plimsoll.truncation.tool_results.terminal import as_shown
@@ -76,9 +77,9 @@ def shrink_result(  # noqa: PLR0913 - one call with its options
 ) -> ShrunkResult:
     """Shrink a tool result to at most `tokens_max` tokens by `counter.upper`. A result that fits is unchanged.
 
-    JSON stays JSON and keeps its keys. Of lines, those stay that matter most in a result of that shape (both ends,
-    errors and totals, file names, declarations), in order, with each gap marked. A notice in front gives the size
-    before shrinking and the reference. Takes linear time.
+    JSON stays JSON and keeps its keys, but for notebooks, of which lines are made. Of lines, those stay that matter most
+    in a result of that shape (both ends, errors and totals, file names, declarations), in order, with each gap marked. A
+    notice in front gives the size before shrinking and the reference. Takes linear time.
 
     Args:
         tool_name: A hint at the shape.
@@ -144,20 +145,20 @@ class _Shrinking:
 
     def result(self, content: str, value: Any) -> ShrunkResult:
         """The shrunk content. `value` is its JSON value, or None if it is not JSON."""
-        if isinstance(value, (dict, list)):
+        if isinstance(value, (dict, list)) and not is_notebook(value):
             return self._json(content, value)
         original, body = self._without_notice(content)
-        body = as_shown(body)
-        kind, look = self._look_at(body)
+        body = as_shown(body) if value is None else body
+        kind, look = self._look_at(body, value)
         header = self._header(original, original.facts or look.facts)
         room = self.tokens_max - self.counter.upper(header)
         lines = shrink_lines(body, look, room, self.counter, self.language)
         shaped = header + lines if lines else None  # a header alone is worth less than the two ends
         return self._checked(shaped, kind, body or content, original)
 
-    def _look_at(self, body: str) -> tuple[Kind, Look]:
+    def _look_at(self, body: str, notebook: dict[str, Any] | None = None) -> tuple[Kind, Look]:
         """The shape of a text, and the ranks of its lines, with what is wanted before all."""
-        kind, look = look_at(self.tool_name, body)
+        kind, look = look_at(self.tool_name, body) if notebook is None else ("notebook", look_at_notebook(notebook))
         if not self.query:
             return kind, look
         lines = list(body.split("\n") if look.lines is None else look.lines)
