@@ -5,6 +5,9 @@ from __future__ import annotations
 NESTING_DEPTH_MAX = 64
 """Levels of lists and objects in one message. Low enough that Python's recursion limit is never reached."""
 
+WHOLE_NUMBER_BITS_MAX = 14_000
+"""Bits of a whole number in a message. Python writes at most 4,300 digits."""
+
 MESSAGE_SIZE_BYTES_MAX = 256 * 1024 * 1024
 """Bytes of one message, as a line of a session file of another tool."""
 

@@ -211,6 +211,21 @@ def test_a_case_that_a_long_run_found() -> None:
     assert check(case_of(71003246))
 
 
+def test_no_message_ends_in_the_thinking_of_a_call_that_left() -> None:
+    """Interrupted calls stay longest, so that a later message lost all of its calls and kept the thinking before them."""
+    assert check(case_of(102007706))
+
+
+def test_a_view_opens_with_the_user_after_its_notice_went() -> None:
+    """What left was taken back, and the notice that had been the opening was not needed any more."""
+    assert check(hostile_case_of(102008786))
+
+
+def test_a_late_result_goes_back_to_its_place_alone() -> None:
+    """It took along the placeholder behind it, past another call of the id that the placeholder answers."""
+    assert check(case_of(102009953))
+
+
 def test_the_final_cut_leaves_nothing_for_another_call_to_cut() -> None:
     """A policy without a step that removes, which acts below the budget: its view was cut to the budget, and again when it came back."""
     assert check(hostile_case_of(92004817))

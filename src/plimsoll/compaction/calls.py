@@ -64,6 +64,10 @@ def without_calls(
         elif parts:
             if number == first[0]:
                 parts, is_marked = _with_mark(parts, first[1], words), True
+            if entry.message.role == "assistant":
+                parts = _without_last_reasoning(parts)
+            if not parts:
+                continue
             message = entry.message.with_parts(tuple(part for _, part in parts))
             kept.append(replace(entry, message=message, count_message=count_message, whole=False))
     return kept if is_marked else [_mark_entry(entries[first[0]], words, count_message), *kept]
@@ -79,6 +83,14 @@ def _with_mark(parts: Sequence[tuple[int, Part]], at: int, words: str) -> list[t
         joined = f"{rest}\n{words}" if rest else words
         return [*before[:-1], (before[-1][0], replace(text, text=joined)), *after]
     return [*before, (at, Text(text=words)), *after]
+
+
+def _without_last_reasoning(parts: Sequence[tuple[int, Part]]) -> list[tuple[int, Part]]:
+    """The parts up to the last that is not reasoning: it led to a removed call, and providers reject it at the end of a message."""
+    end = len(parts)
+    while end and isinstance(parts[end - 1][1], Reasoning):
+        end -= 1
+    return list(parts[:end])
 
 
 def _mark_entry(first: ViewMessage, words: str, count_message: CountMessage) -> ViewMessage:

@@ -97,15 +97,16 @@ def _is_covered(exchange: ViewExchange, covers: tuple[int, int] | None) -> bool:
 
 def refill(view: WorkingView, task: Task, covers: tuple[int, int] | None) -> None:
     """Restore the newest removed exchanges if the final cut freed more than necessary and all of the view fits."""
-    exchanges, left = list(view.exchanges), list(view.left)
+    put_back, left = view.checkpoint(), list(view.left)
     gone = [exchange for exchange in view.left if exchange.first is not None]
     _mark_where_it_fits(view, task, covers)
     narrower = replace(task, goal_tokens=min(task.goal_tokens, task.budget_tokens - COUNT_TOKENS))
     take_back(view, narrower, sorted(gone, key=lambda exchange: -(exchange.first or 0)))
-    open_with_user(view)
     _mark_where_it_fits(view, task, covers)
+    open_with_user(view)  # a notice that is no longer needed may have been the opening
     if view.total > task.budget_tokens:
-        view.exchanges, view.left = exchanges, left
+        put_back()
+        view.left = left
 
 
 def _mark_where_it_fits(view: WorkingView, task: Task, covers: tuple[int, int] | None) -> None:

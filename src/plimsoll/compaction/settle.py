@@ -7,8 +7,10 @@ still used.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
+from itertools import accumulate
 from operator import itemgetter
 from typing import TypeAlias
 
@@ -219,13 +221,21 @@ def _within(item: ViewMessage, format: Format, *, is_last: bool) -> ViewMessage:
 
 
 def as_ordered(entries: Sequence[ViewMessage]) -> tuple[ViewMessage, ...]:
-    """Sort into history order, as before a compaction. An inserted message stays behind the one it follows."""
+    """Sort into history order, as before a compaction. An inserted message stays behind the one it follows.
+
+    A late result that goes back to its place does not take along the placeholders behind it: they belong to calls before it.
+    """
     runs: list[tuple[int, list[ViewMessage]]] = [(-1, [])]
-    for entry in entries:
+    behind = runs[-1][1]
+    positions = [math.inf if entry.position is None else entry.position for entry in entries]
+    next_positions = [*reversed([*accumulate(reversed(positions), min)]), math.inf][1:]
+    for entry, next_position in zip(entries, next_positions, strict=True):
         if entry.position is None:
-            runs[-1][1].append(entry)
-        else:
-            runs.append((entry.position, [entry]))
+            behind.append(entry)
+            continue
+        runs.append((entry.position, [entry]))
+        if entry.position <= next_position:
+            behind = runs[-1][1]
     return tuple(entry for _, run in sorted(runs, key=itemgetter(0)) for entry in run)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from plimsoll.errors import FormatError
 from plimsoll.formats.detect import refuse_calls_of_another
 from plimsoll.formats.format import Format
-from plimsoll.formats.wire import plain
+from plimsoll.formats.wire import exact
 from plimsoll.message import FormatName, Message, Wire
 
 _CONVERTERS: Final = {
@@ -58,15 +58,19 @@ def received(messages: object) -> Received:
     declared: FormatName | None = None
     may_tell = False
     for position, item in enumerate(messages):
-        if type(item) is dict and item.keys() == _PLAIN and type(item["content"]) is str and item["role"] in _SPEAKERS:
+        if (
+            type(item) is dict
+            and item.keys() == _PLAIN
+            and type(item["role"]) is type(item["content"]) is str
+            and item["role"] in _SPEAKERS
+        ):
             wires.append(item)
             continue
         may_tell = True
-        if type(item) is not dict or _holds_models(item):
+        wire = _exact(item, position)
+        if wire is not item:
             declared = declared or _format_by_class(item)
-            wires += _wires(item, position)
-        else:
-            wires += _of_plain(item, position)
+        wires += _of_plain(wire, position)
     return Received(wires, declared, may_tell)
 
 
@@ -89,25 +93,18 @@ def _format_by_class(item: object) -> FormatName | None:
     return None
 
 
-def _holds_models(item: Mapping[str, Any]) -> bool:
-    content = item.get("content")
-    return isinstance(content, (list, tuple)) and any(map(_is_model, content))
-
-
-def _wires(item: object, position: int) -> list[Wire]:
-    """The messages in an object that is not a plain dict, or that contains SDK objects."""
+def _exact(item: object, position: int) -> Wire:
+    """A message in JSON's own types. Raises FormatError."""
     if not isinstance(item, Mapping):
         _refuse_framework(item, position)
     try:
-        wire = plain(item)
-        if isinstance(wire, Mapping) and _holds_models(wire):
-            wire = {**wire, "content": [plain(block) for block in wire["content"]]}
+        wire = exact(item)
     except FormatError as error:
-        raise FormatError(error.reason, position=position) from None
-    if not isinstance(wire, Mapping):
+        raise FormatError(error.reason, position=position) from error.__cause__
+    if not isinstance(wire, dict):
         several = "; a list of messages is for `extend`" if isinstance(wire, list) else ""
         raise FormatError(f"a message must be an object, not {type(wire).__name__}{several}", position=position)
-    return _of_plain(wire, position)
+    return wire
 
 
 def _of_plain(wire: Mapping[str, Any], position: int) -> list[Wire]:

@@ -60,13 +60,20 @@ class Mirror:
             self._read(recorder)
         count = len(self._given)
         with self._watch:
-            if self._watch.are(known := given[:count]) or self._given == known:
+            if self._is_same(given[:count]):
                 self._append(recorder, given, count)
             else:
                 self._compare(recorder, given)
         if beside_changed and unbound_by(recorder, Edit(), recorder.state.base):
             recorder.append([], edit=edit_draft(recorder, Edit(), self._bases))
         self._fingerprint = _fingerprint(recorder)
+
+    def _is_same(self, known: list[Any]) -> bool:
+        """True if the host's list begins as it was. Its own objects are asked, and may fail: raises FormatError."""
+        try:
+            return self._watch.are(known) or self._given == known
+        except Exception as error:
+            raise FormatError(f"messages that cannot be compared: {type(error).__name__}") from error
 
     def placed(self, view: View) -> View:
         """The same view with origins as positions in the list."""

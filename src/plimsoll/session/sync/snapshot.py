@@ -12,6 +12,7 @@ from operator import attrgetter, is_not
 from types import NoneType
 from typing import Any
 
+from plimsoll.errors import FormatError, PlimsollError
 from plimsoll.formats.wire import plain
 
 _TEXTS = frozenset({str, NoneType})
@@ -19,15 +20,21 @@ _fields, _extra = attrgetter("__dict__"), attrgetter("__pydantic_extra__")
 
 
 def snapshot(value: Any) -> Any:
-    """A value equal to anything with the present content of `value`.
+    """A value equal to anything with the present content of `value`. Raises FormatError."""
+    try:
+        return _snapshot(value)
+    except PlimsollError:
+        raise
+    except Exception as error:
+        raise FormatError(f"a {type(value).__name__} that cannot be read: {type(error).__name__}") from error
 
-    Raises FormatError, RecursionError.
-    """
+
+def _snapshot(value: Any) -> Any:
     kind = type(value)
     if kind is dict or (kind not in _TEXTS and isinstance(value, Mapping)):
-        return {key: item if type(item) in _TEXTS else snapshot(item) for key, item in value.items()}
+        return {key: item if type(item) in _TEXTS else _snapshot(item) for key, item in value.items()}
     if kind in (list, tuple):
-        return kind(item if type(item) in _TEXTS else snapshot(item) for item in value)
+        return kind(item if type(item) in _TEXTS else _snapshot(item) for item in value)
     if isinstance(value, int | float):
         return _Number(value)
     if hasattr(value, "model_dump"):
