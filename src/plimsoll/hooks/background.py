@@ -1,4 +1,4 @@
-"""A process that goes on when the hook has ended, at a low priority: the agent and its next hook come first."""
+"""A process that goes on when the hook has ended, and gives way to the agent."""
 
 from __future__ import annotations
 
@@ -21,14 +21,18 @@ def begin(words: Sequence[str], *, wait_s: float = 0.0) -> None:
     _begin_elsewhere(words, wait_s)
 
 
+def give_way() -> None:
+    """Go on at a low priority. To be called without a lock that a hook waits for: on a busy computer it would wait long."""
+    if hasattr(os, "nice"):
+        with suppress(OSError):
+            os.nice(_NICENESS)
+
+
 def _spawned(words: Sequence[str]) -> int:
     """The process's id. `subprocess` does the same, and takes longer to import than this hook takes for an event."""
     _close_on_exec()
     streams = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in range(3)]
-    pid = os.posix_spawn(words[0], list(words), os.environ, file_actions=streams, setsid=True)
-    with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, pid, _NICENESS)
-    return pid
+    return os.posix_spawn(words[0], list(words), os.environ, file_actions=streams, setsid=True)
 
 
 def _close_on_exec() -> None:

@@ -41,15 +41,16 @@ def run_hook(raw: bytes, settings: HookSettings) -> str:
     return answer
 
 
-def take_in_file(path: str, store: str | None = None, *, wait: bool = False) -> None:
+def take_in_file(path: str, store: str | None = None, *, wait: bool = False, gives_way: bool = False) -> None:
     """Take in what a session's file has grown by, as hooks do in the background. Never raises.
 
-    With `wait`, a compaction that the tool is about to write is waited for, so that what it removed can be searched.
+    With `wait`, a compaction that the tool is about to write is waited for, so that what it removed can be searched. With
+    `gives_way` this process lowers its priority for good once a hook can no longer be waiting for it.
     """
     with ErrorCatcher() as caught:
         from plimsoll.hooks.taking_in import take_in_all  # noqa: PLC0415 - it brings the whole program with it
 
-        take_in_all(path, store, wait=wait)
+        take_in_all(path, store, wait=wait, gives_way=gives_way)
     _log(caught.error)
 
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from plimsoll.errors import SessionExists, SessionNotFound, SourceChanged, UnsafeName
+from plimsoll.hooks.background import give_way
 from plimsoll.hooks.state import FileState, folder, key_of, one_of, take_in, write_private
 from plimsoll.store.paths import safe_name
 
@@ -19,15 +20,18 @@ _WAITING_MAX, _IMPORTING_MAX, _ROOM_S = 4, 2, 5.0
 """However often hooks are called, this many processes wait, and this many are at work."""
 
 
-def take_in_all(path: str, store: str | None, *, wait: bool = False) -> None:
+def take_in_all(path: str, store: str | None, *, wait: bool = False, gives_way: bool = False) -> None:
     """Take in what a file has grown by: its facts, then its messages. Raises PlimsollError, OSError.
 
-    `wait`: until the compaction that the tool is about to write is in the file, but not for ever.
+    `wait`: until the compaction that the tool is about to write is in the file, but not for ever. `gives_way`: the process goes on
+    at a low priority once the facts are read, for which a hook may be waiting.
     """
     before = take_in(path)
     if wait:
         with one_of("waiting", _WAITING_MAX, 0.0) as is_one:
             _await_compaction(path, before, _COMPACTION_S if is_one else 0.0)
+    if gives_way:
+        give_way()
     with one_of("importing", _IMPORTING_MAX, _ROOM_S) as is_one:
         if is_one:  # else the next hook takes it in
             _import(path, store)
@@ -37,7 +41,8 @@ def _await_compaction(path: str, before: FileState, wait_s: float) -> None:
     state, end = before, time.monotonic() + wait_s
     while state.last.answered and state.last == before.last and time.monotonic() < end:
         time.sleep(_STEP_S)
-        state = take_in(path)
+        if Path(path).stat().st_size != state.offset:
+            state = take_in(path)
 
 
 def session_of(path: str) -> str:

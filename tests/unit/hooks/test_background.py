@@ -1,4 +1,4 @@
-"""The process that a hook begins: it outlives the hook, holds nothing of the agent's open, and gives way to both."""
+"""The process that a hook begins: it outlives the hook, holds nothing of the agent's open, and gives way to it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import time
 
 import pytest
 
-from plimsoll.hooks import background
+from plimsoll.hooks import background, taking_in
 from plimsoll.hooks.background import begin
+from plimsoll.hooks.run import take_in_file
 
 REPORT = """
 import os, sys
@@ -21,7 +22,7 @@ with open(sys.argv[1] + ".draft", "w") as out:
         held = 1
     except OSError:
         pass
-    print(os.getsid(0) == os.getpid(), held, os.getpriority(os.PRIO_PROCESS, 0), set(streams) <= {os.devnull}, file=out)
+    print(os.getsid(0) == os.getpid(), held, set(streams) <= {os.devnull}, file=out)
 os.rename(sys.argv[1] + ".draft", sys.argv[1])
 """
 
@@ -46,13 +47,41 @@ def test_it_is_on_its_own(is_spawned, tmp_path, monkeypatch):
     if not is_spawned:
         monkeypatch.setattr(background, "_spawned", lambda _: (_ for _ in ()).throw(NotImplementedError))
 
-    is_leader, held, niceness, is_silent = told(tmp_path / "told", wait_s=20.0)
-
-    assert (is_leader, held, is_silent) == ("True", "0", "True")
-    assert int(niceness) > os.getpriority(os.PRIO_PROCESS, 0) or not is_spawned
+    assert told(tmp_path / "told", wait_s=20.0) == ["True", "0", "True"]
 
 
 def test_a_program_that_is_not_there_is_an_error():
     """The hook's caller writes it to its log."""
     with pytest.raises(OSError, match="No such file"):
         begin(["/nowhere/python"])
+
+
+def test_it_gives_way_once_nothing_waits_for_it(tmp_path, monkeypatch):
+    """The facts, whose lock a hook may wait for, are read at the priority of the hook; what takes long comes after that."""
+    done = []
+    monkeypatch.setenv("PLIMSOLL_HOME", str(tmp_path / "home"))
+    read = taking_in.take_in
+    monkeypatch.setattr(taking_in, "take_in", lambda path: (done.append("facts"), read(path))[1])
+    monkeypatch.setattr(taking_in, "_import", lambda *_: done.append("messages"))
+    monkeypatch.setattr(os, "nice", lambda by: done.append("lower" if by > 0 else "higher"), raising=False)
+    file = tmp_path / "one.jsonl"
+    file.touch()
+
+    take_in_file(str(file), gives_way=True)
+    take_in_file(str(file))
+    assert done == ["facts", "lower", "messages", "facts", "messages"]
+
+
+def test_an_unchanged_file_is_not_read_while_it_waits(tmp_path, monkeypatch):
+    """Waiting for a compaction holds no lock."""
+    monkeypatch.setenv("PLIMSOLL_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(taking_in, "_import", lambda *_: None)
+    monkeypatch.setattr(taking_in, "_STEP_S", 0.005)
+    monkeypatch.setattr(taking_in, "_COMPACTION_S", 0.05)
+    file, reads = tmp_path / "one.jsonl", []
+    file.write_bytes(b'{"type":"user","message":{"role":"user","content":"Lights."}}\n')
+    read = taking_in.take_in
+    monkeypatch.setattr(taking_in, "take_in", lambda path: (reads.append(path), read(path))[1])
+
+    take_in_file(str(file), wait=True)
+    assert len(reads) == 1

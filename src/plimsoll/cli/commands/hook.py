@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
     from plimsoll.hooks.run import HookSettings, run_hook, take_in_file
 
     if arguments.take_in is not None:
-        take_in_file(arguments.take_in, arguments.store, wait=arguments.wait)
+        take_in_file(arguments.take_in, arguments.store, wait=arguments.wait, gives_way=True)
         return DONE
     settings = HookSettings(max_tokens=arguments.max_tokens, store=arguments.store, has_mcp=arguments.mcp)
     with suppress(OSError):  # nobody reads the answer any more
