@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from plimsoll.provenance import use_key as _use_key
 
 if TYPE_CHECKING:
+    __version__: str
+
     from plimsoll import errors as errors
     from plimsoll.api.check import check as check
     from plimsoll.api.files import files_mentioned as files_mentioned
@@ -177,6 +179,13 @@ if not TYPE_CHECKING:  # hidden from type checkers, so that they report names th
     def __getattr__(name: str) -> Any:
         if name in ("errors", "memory"):
             return import_module(f"plimsoll.{name}")
+        if name == "__version__":
+            from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - most programs never ask
+
+            try:
+                return version("plimsoll-context")
+            except PackageNotFoundError:
+                raise AttributeError("plimsoll is not installed, so it has no __version__") from None
         if name not in _HOMES:
             raise AttributeError(f"module 'plimsoll' has no attribute {name!r}")
         value = getattr(import_module(f"plimsoll.{_HOMES[name]}"), name)
@@ -185,4 +194,5 @@ if not TYPE_CHECKING:  # hidden from type checkers, so that they report names th
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES, "errors"})
+    own = (name for name in globals() if name.startswith("__"))
+    return sorted({*own, *_HOMES, "errors", "__version__"})

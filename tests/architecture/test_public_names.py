@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import types
+from importlib.metadata import version
 
 import pytest
 
@@ -132,6 +133,12 @@ def test_exports_are_the_promised_names():
     assert {*plimsoll.__all__, "open"} == EXPORTED
     assert "open" not in plimsoll.__all__
     assert set(dir(plimsoll)) >= EXPORTED
+
+
+def test_a_prompt_completes_public_names_alone():
+    """What a REPL offers after `plimsoll.` is what may be used, with the version that is installed."""
+    assert {name for name in dir(plimsoll) if not name.startswith("_")} == EXPORTED
+    assert plimsoll.__version__ == version("plimsoll-context")
 
 
 def test_nothing_else_is_public():

@@ -105,7 +105,7 @@ def test_an_error_that_repeats_is_shown_once_with_its_count() -> None:
     head, *rest = shrink_result("logs", "\n".join(lines), tokens_max=300, counter=COUNTER).text.split("\n")
 
     assert "1,500 lines, 70 errors of 1 kind, 2026-03-01 00:00:00 to 2026-03-02 " in head
-    assert any(line.endswith("lost packet 0 (×70)") for line in rest)
+    assert any(line.endswith("lost packet 0 (1 of 70 alike)") for line in rest)
     assert sum("lost packet" in line for line in rest) <= 2
 
 

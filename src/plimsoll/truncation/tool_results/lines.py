@@ -128,7 +128,9 @@ def render_kept(  # noqa: PLR0913, PLR0917 - what to render and how
             out.append(gap_line(missing, language))
         missing = 0
         if index < len(lines):
-            out.append(clip_line(lines[index], chars_max) + (f" (×{counts[index]:,})" if index in counts else ""))
+            out.append(
+                clip_line(lines[index], chars_max) + (f" (1 of {counts[index]:,} alike)" if index in counts else "")
+            )
     return "\n".join(out)
 
 
