@@ -319,6 +319,23 @@ def warn(warning: Warning) -> None:
     warnings.warn(warning, stacklevel=level)
 
 
+class Closes:
+    """Mixin for what is closed at the end of a `with` block."""
+
+    __slots__ = ()
+
+    def close(self) -> None:
+        """Release what is held."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        """Itself; leaving the block closes it."""
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
 @contextmanager
 def on_failure(undo: Callable[[], object]) -> Iterator[None]:
     """Context manager that calls `undo` if the block raises, also for KeyboardInterrupt and a cancelled task."""

@@ -6,8 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from secrets import token_hex
 from threading import RLock
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from plimsoll.compaction.drive import AsyncSummarizer, checked
 from plimsoll.conversations.content import ContentReader, RequestContent
@@ -15,7 +14,7 @@ from plimsoll.conversations.conversation import HostConversation, Prepared, stat
 from plimsoll.conversations.inner import TOOLS_TOKENS, as_given
 from plimsoll.conversations.prefix import Likeness, Listing, best, likeness, listing
 from plimsoll.conversations.settings import Settings, chosen_policy
-from plimsoll.errors import PlimsollError, StoreError
+from plimsoll.errors import Closes, PlimsollError, StoreError
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.requests import RequestParts, parts_of, parts_of_list
 from plimsoll.message import FormatName
@@ -38,7 +37,7 @@ STORED_MAX: Final = 8
 """Stored sessions with the same first message that are read to find the one that a list continues."""
 
 
-class Conversations:
+class Conversations(Closes):
     """Finds the conversation of each request. Thread-safe.
 
     A host sends the whole list of messages with each request, and mentions no session. Its conversation is the one whose newest
@@ -188,14 +187,6 @@ class Conversations:
             known = list(self._known.values())
         for conversation in known:
             conversation.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def __len__(self) -> int:
         """Number of conversations that are remembered."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from types import TracebackType
-from typing import Literal, Self, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 from plimsoll.brief import Fact, ShortRepr
-from plimsoll.errors import ErrorCatcher, SettingError
+from plimsoll.errors import Closes, ErrorCatcher, SettingError
 from plimsoll.limits import MEMORIES_MAX, MEMORY_TEXT_CHARS_MAX, TIME_MS_MAX
 from plimsoll.memory.merging import Merging, with_earlier, without_origins
 from plimsoll.memory.notes import NOTES_TOKENS_MAX, notes_of
@@ -31,7 +30,7 @@ _ADDED_CONFIDENCE: Mapping[Speaker, float] = {"user": 0.95, "assistant": 0.5, "t
 _ADDED_IMPORTANCE: Mapping[Speaker, int] = {"user": 8, "assistant": 3, "tool": 2}
 
 
-class Memories(ShortRepr):
+class Memories(ShortRepr, Closes):
     """Facts kept across sessions. Opened by `plimsoll.open_memory`, and for a session by `plimsoll.open(memory=...)`.
 
     Sees the memories of one user and of one project, no others. Safe to share between threads; processes may share a store.
@@ -220,15 +219,6 @@ class Memories(ShortRepr):
         """Close the store, unless it was given as an object. Idempotent."""
         if self._closes:
             self._store.close()
-
-    def __enter__(self) -> Self:
-        """The memories themselves; leaving the block closes their store."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _facts(self) -> Iterable[Fact]:
         yield "where", repr(self.where)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from plimsoll.brief import Fact, ShortRepr, pluralize
 from plimsoll.compaction.drive import AsyncSummarizer, checked, drive
 from plimsoll.compaction.result import Plan, View
 from plimsoll.environment.layers import ContextLayers
-from plimsoll.errors import FormatError, PlimsollError
+from plimsoll.errors import Closes, FormatError, PlimsollError
 from plimsoll.message import FormatName, MessageLike
 from plimsoll.policy.budget import Check, Status
 from plimsoll.policy.policy import Policy, PolicyChoice
@@ -33,7 +32,7 @@ from plimsoll.tokens.cache import CacheStats
 from plimsoll.validation import boolean, integer
 
 
-class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
+class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr, Closes):
     """One conversation. Created by `plimsoll.open`.
 
     Sizes are in tokens. Appends are durable on return. A method that raises leaves the session unchanged. A session may be used
@@ -386,12 +385,3 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr):
         """Close the log and release the write lock. Idempotent; any other method then raises SessionClosed."""
         with self._recorder.lock:
             close(self._recorder, self._leave)
-
-    def __enter__(self) -> Self:
-        """The session itself; leaving the block closes it."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

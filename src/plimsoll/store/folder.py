@@ -7,9 +7,9 @@ import stat
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
-from plimsoll.errors import StoreUnusable, on_failure
+from plimsoll.errors import Closes, StoreUnusable, on_failure
 from plimsoll.store.os_calls import OsCalls, store_errors, write_all
 
 FOLDER_MODE: Final = 0o700
@@ -20,7 +20,7 @@ NEEDS_POSIX: Final = 'stores on disk need Linux, macOS or another POSIX system (
 _FOLDER_FLAGS: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
 
 
-class Folder:
+class Folder(Closes):
     """An open folder. Methods raise OSError for failed system calls; the stores convert it to StoreError."""
 
     def __init__(self, calls: OsCalls, fd: int, path: str) -> None:
@@ -132,12 +132,6 @@ class Folder:
         fd, self._fd = self._fd, -1
         if fd >= 0:
             self.calls.close(fd)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
 
 def open_root(calls: OsCalls, path: str, *, create: bool, forbidden: int = 0o022) -> Folder | None:

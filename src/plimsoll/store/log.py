@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from threading import RLock
-from typing import Final, Protocol, Self
+from typing import Final, Protocol
 
 from plimsoll.dataclass import dataclass
-from plimsoll.errors import FormatError, NewerFormat, SessionClosed, SessionDamaged, StoreUnusable
+from plimsoll.errors import Closes, FormatError, NewerFormat, SessionClosed, SessionDamaged, StoreUnusable
 from plimsoll.protocols import Damage, Record, RecordCheck, RecordDraft
 from plimsoll.store.findings import Bad, DamageFindings
 from plimsoll.store.indexes import HoldsIndex
@@ -130,7 +130,7 @@ class Lines(Protocol):
         ...
 
 
-class Log:
+class Log(Closes):
     """A SessionLog over `Lines`."""
 
     def __init__(  # noqa: PLR0913 - called by stores only
@@ -297,12 +297,6 @@ class Log:
         with self._mutex:
             self._closed = True
             self._lines.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def _end(self) -> Tail:
         """The end of the log. Only a reader has to look for it again: the log has one writer."""
