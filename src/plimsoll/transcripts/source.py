@@ -181,7 +181,7 @@ def _archive(file: BinaryIO) -> _Archive | None:
     file.seek(0)
     if not is_archive(start):
         return None
-    return _Archive(file, *(_zstd() if start == _ZSTD_MAGIC else (lambda: zlib.decompressobj(_GZIP_WBITS), zlib.error)))
+    return _Archive(file, *(zstd() if start == _ZSTD_MAGIC else (lambda: zlib.decompressobj(_GZIP_WBITS), zlib.error)))
 
 
 class _Decompressor(Protocol):
@@ -192,11 +192,12 @@ class _Decompressor(Protocol):
     def decompress(self, data: bytes, /) -> bytes: ...
 
 
-def _zstd() -> tuple[Callable[[], _Decompressor], type[Exception]]:
+def zstd() -> tuple[Callable[[], _Decompressor], type[Exception]]:
+    """What makes a decompressor of one frame, and the error that it raises. Raises MissingExtra without one."""
     if sys.version_info >= (3, 14):
-        from compression import zstd  # noqa: PLC0415 - only an archive needs it
+        from compression import zstd as own  # noqa: PLC0415 - only an archive needs it
 
-        return zstd.ZstdDecompressor, zstd.ZstdError
+        return own.ZstdDecompressor, own.ZstdError
     try:
         import zstandard  # noqa: PLC0415 - optional, and only an archive needs it
     except ImportError as error:

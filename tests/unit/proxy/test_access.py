@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+import sys
+
 import pytest
 
 from plimsoll.errors import SettingError
@@ -281,3 +284,20 @@ def test_bodies_are_unpacked_within_a_limit():
     assert unpacked(b"x", "gzip, gzip", 10_000) is None
     with pytest.raises(BodyTooLarge):
         unpacked(gzip.compress(b"\0" * 50_000_000), "gzip", 1_000_000)
+
+
+def test_zstd_bodies_are_unpacked_within_a_limit(monkeypatch):
+    """Those of Codex are; bombs are refused, and what is damaged, or more than a frame, or cannot be read here, is left alone."""
+    import zstandard
+
+    text = b'{"a": 1}' * 1_000
+    packed = zstandard.compress(text)
+    assert unpacked(packed, "zstd", 10_000) == text
+    assert unpacked(zstandard.compress(random.Random(7).randbytes(9_000)), "ZSTD", 10_000) is not None
+    for broken in (packed[:-3], b"", b"x", packed + b"more", packed + packed, packed + b"\0" * 2_000):
+        assert unpacked(broken, "zstd", 10_000) is None
+    with pytest.raises(BodyTooLarge):
+        unpacked(zstandard.compress(b"\0" * 20_000_000), "zstd", 1_000_000)
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    monkeypatch.setitem(sys.modules, "compression", None)
+    assert unpacked(packed, "zstd", 10_000) is None

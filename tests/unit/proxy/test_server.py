@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+import zstandard
 
 from plimsoll.conversations.conversations import Conversations
 from plimsoll.proxy.options import checked_options
@@ -243,21 +244,22 @@ def test_other_routes_are_passed_through():
         assert upstream.requests[1].endswith(b"\r\n\r\n\x00\x01")
 
 
-def test_packed_bodies():
+@pytest.mark.parametrize(("coding", "pack"), [("gzip", gzip.compress), ("zstd", zstandard.compress)])
+def test_packed_bodies(coding, pack):
     """They go on as they came if they fit, unpacked if they are compacted, and bombs are refused."""
     with proxied(lambda connection: connection.sendall(GOOD), max_tokens=300, body_bytes_max=500_000) as (
         upstream,
         proxy,
     ):
-        packed = gzip.compress(asked())
-        sent(proxy, packed, "Content-Encoding: gzip")
+        packed = pack(asked())
+        sent(proxy, packed, f"Content-Encoding: {coding}")
         assert upstream.requests[0].endswith(packed)
         held = [{"role": "user", "content": f"question {number} " + "why " * 60} for number in range(9)]
-        sent(proxy, gzip.compress(json.dumps({"model": "gpt-4o", "messages": held}).encode()), "Content-Encoding: gzip")
+        sent(proxy, pack(json.dumps({"model": "gpt-4o", "messages": held}).encode()), f"Content-Encoding: {coding}")
         head, _, body = upstream.requests[1].partition(b"\r\n\r\n")
         assert b"content-encoding" not in head.lower()
         assert len(json.loads(body)["messages"]) < 9
-        assert sent(proxy, gzip.compress(b" " * 5_000_000), "Content-Encoding: gzip").startswith(b"HTTP/1.1 413 ")
+        assert sent(proxy, pack(b" " * 5_000_000), f"Content-Encoding: {coding}").startswith(b"HTTP/1.1 413 ")
         assert sent(proxy, b" " * 500_001).startswith(b"HTTP/1.1 413 ")
         assert len(upstream.requests) == 2
 
