@@ -36,9 +36,6 @@ HELD_SHARE, HELD_SHARE_MIN = 0.6, 0.25
 """Share that kept exchanges may take of the goal after system text and the newest request. If these two alone exceed the
 budget, they are cut to this share of it. In little room the share is smaller: facts in a summary say more than cut messages."""
 
-FRAME_SHARE_MIN = 0.35
-"""The smallest share of system text and the newest request that alone exceed the budget."""
-
 HELD_TOKENS_MIN, HELD_TOKENS = 200, 1_000
 """Up to the first the share is the smaller one, from the second on the larger one."""
 
@@ -60,7 +57,7 @@ def cut_frame(view: WorkingView, budget_tokens: int) -> bool:
     frame = view.reserve_tokens + sum(exchange.tokens for exchange in (*requests, *system))
     if frame <= budget_tokens:
         return False
-    others = _tokens_of_others(view, int(budget_tokens * (1 - max(FRAME_SHARE_MIN, held_share(budget_tokens)))))
+    others = _tokens_of_others(view, int(budget_tokens * (1 - held_share(budget_tokens))))
     excess = frame - (budget_tokens - others)
     for exchange in requests:
         before = exchange.tokens

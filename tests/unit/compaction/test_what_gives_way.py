@@ -317,3 +317,13 @@ def test_many_results_are_summarised_rather_than_all_cut_to_previews() -> None:
     text = " ".join(message["content"] or "" for message in view)
 
     assert sum(f"pmp{n}x{7919 * (n + 1)}" in text for n in range(16)) >= 14
+
+
+@pytest.mark.parametrize(("budget", "share_max"), [(240, 0.2), (300, 0.25), (1_000, 0.62)])
+def test_system_text_over_the_budget_leaves_room_for_what_was_said(budget: int, share_max: float) -> None:
+    """The smaller the budget, the less a part of the system text says beside facts of the conversation."""
+    messages = [{"role": "system", "content": "be exact " * 900}, *talk(80)]
+    view = plimsoll.fit(messages, max_tokens=budget).messages
+
+    assert plimsoll.count_tokens(view[:1]) <= share_max * budget
+    assert plimsoll.count_tokens(view) > 0.9 * budget
