@@ -68,12 +68,9 @@ class Proxy:
         refused = refusal(head, self.options, self.port)
         if refused is not None:
             return self._refused(refused.status, refused.reason)
-        path = head.target.partition("?")[0]
-        if path in OWN_ROUTES and head.method in ("GET", "HEAD"):
-            kind, text = own_page(path, self.options, self.metrics, self._flow.conversations)
-            return web.Response(text=text, content_type=kind)
-        if self.metrics.active >= self.options.requests_max:
-            return self._refused(503, "too many requests at a time")
+        own = self._answered_here(head)
+        if own is not None:
+            return own
         self.metrics.active += 1
         try:
             return await self._serve(request, head)
@@ -83,6 +80,18 @@ class Proxy:
             return self._refused(408, "the request took too long to arrive")
         finally:
             self.metrics.active -= 1
+
+    def _answered_here(self, head: Head) -> web.Response | None:
+        """The answer to a request that is not passed on; None for one that is."""
+        if "websocket" in ",".join(head.headers.get("upgrade", ())).lower():
+            return self._without_websockets()
+        path = head.target.partition("?")[0]
+        if path in OWN_ROUTES and head.method in ("GET", "HEAD"):
+            kind, text = own_page(path, self.options, self.metrics, self._flow.conversations)
+            return web.Response(text=text, content_type=kind)
+        if self.metrics.active >= self.options.requests_max:
+            return self._refused(503, "too many requests at a time")
+        return None
 
     async def _serve(self, request: web.BaseRequest, head: Head) -> web.StreamResponse:
         api = format_of_route(head.method, head.target)
@@ -205,6 +214,13 @@ class Proxy:
         found = URL(base + target, encoded=True)
         assert found.origin() == self._upstream.origin()
         return found
+
+    def _without_websockets(self) -> web.Response:
+        """Codex asks for one first. After this status it goes on with HTTP at once, after any other it tries again for seconds."""
+        response = self._refused(426, "WebSockets are not passed on; use HTTP")
+        response.headers["Upgrade"] = "HTTP/1.1"
+        response.force_close()
+        return response
 
     def _refused(self, status: int, reason: str) -> web.Response:
         self.metrics.add("refused", status)

@@ -264,6 +264,18 @@ def test_packed_bodies(coding, pack):
         assert len(upstream.requests) == 2
 
 
+@pytest.mark.parametrize("path", ["/v1/responses", "/v1/realtime?model=m"])
+def test_websockets_are_declined_at_once(path):
+    """With the status at which Codex goes on with HTTP; nothing of it gets to the upstream, and the next request is answered."""
+    with proxied(lambda connection: connection.sendall(GOOD)) as (upstream, proxy):
+        key = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="
+        found = sent(proxy, b"", f"Upgrade: WebSocket\r\n{key}", path=path, method="GET")
+        assert found.startswith(b"HTTP/1.1 426 ")
+        assert b"\r\nUpgrade: HTTP/1.1\r\n" in found
+        assert upstream.requests == []
+        assert sent(proxy, asked()).startswith(b"HTTP/1.1 200 ")
+
+
 HEADS: dict[str, tuple[bytes, bytes]] = {
     "very many headers": (b"".join(b"X-%d: 1\r\n" % number for number in range(5_000)), b"HTTP/1.0 400 "),
     "a very long header": (b"X-A: " + b"a" * 200_000 + b"\r\n", b"HTTP/1.0 400 "),
