@@ -5,8 +5,9 @@ What a stream ends with (the reason, the usage, the mark of its end) is held unt
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from plimsoll.formats.inner_calls import BETWEEN, NO_ANSWER, is_inner, joined, said_item, total
 from plimsoll.formats.wire import objects_of
@@ -17,47 +18,48 @@ Events = Iterable[tuple[str, Wire]]
 """Name and data."""
 
 
-class JoinedStream(Protocol):
+class JoinedStream(ABC):
     """Several streams as one."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = names
+        self._shown: dict[int, int] = {}
+        """Indices in the running stream, and those that the client is told."""
+        self._inner: set[int] = set()
+        """Indices in the running stream of what the client is not told."""
 
     @property
     def ids(self) -> tuple[str, str] | None:
         """The id that the client was shown and the one that the provider goes on from, where an API has such ids."""
-        ...
+        return None
 
+    @abstractmethod
     def take(self, name: str, data: Wire) -> Events:
         """Take an event of the running stream. Returns what to pass on."""
-        ...
 
+    @abstractmethod
     def turn(self) -> None:
         """The running stream is over, and another follows."""
-        ...
 
+    @abstractmethod
     def end(self) -> Events:
         """The last stream is over. Returns what was held."""
-        ...
 
 
 def joined_stream(format: FormatName, names: Collection[str]) -> JoinedStream:
     """A joiner of streams of that API; `names` are the tools whose calls are answered inside."""
-    made: JoinedStream = _JOINERS[format](names)
-    return made
+    return _JOINERS[format](names)
 
 
-class _ChatStream:
+class _ChatStream(JoinedStream):
     """Chat Completions."""
 
-    ids = None
-
     def __init__(self, names: Collection[str]) -> None:
-        self._names = names
+        super().__init__(names)
         self._head: Wire = {}
         """What the first chunk is called, and with it all others."""
         self._held: dict[int, list[Wire]] = {}
         """Pieces of calls whose name is not known yet, by their index in the running stream."""
-        self._shown: dict[int, int] = {}
-        """Indices in the running stream, and those that the client is told."""
-        self._inner: set[int] = set()
         self._calls = 0
         self._final: Wire | None = None
         self._report: Wire | None = None
@@ -138,19 +140,17 @@ class _ChatStream:
             yield "", {**self._report, "usage": usage}
 
 
-class _ResponsesStream:
+class _ResponsesStream(JoinedStream):
     """Responses."""
 
     def __init__(self, names: Collection[str]) -> None:
-        self._names = names
+        super().__init__(names)
         self._head: Wire = {}
         """What the first response is called of which anything was passed on, and with it the whole: SDKs insist on it."""
         self._opening: list[tuple[str, Wire]] = []
         """How the running response begins, held until it says something: if it only searches, the client never hears of it."""
         self._has_begun = False
         self._finals: list[tuple[str, Wire]] = []
-        self._shown: dict[int, int] = {}
-        self._inner: set[int] = set()
         self._items = self._sequence = 0
 
     def take(self, name: str, data: Wire) -> Events:
@@ -234,16 +234,12 @@ class _ResponsesStream:
         return data
 
 
-class _MessagesStream:
+class _MessagesStream(JoinedStream):
     """Messages."""
 
-    ids = None
-
     def __init__(self, names: Collection[str]) -> None:
-        self._names = names
+        super().__init__(names)
         self._final: list[tuple[str, Wire]] = []
-        self._shown: dict[int, int] = {}
-        self._inner: set[int] = set()
         self._blocks = 0
         self._kinds: set[str] = set()
         self._usages: list[Wire] = []
@@ -304,7 +300,7 @@ class _MessagesStream:
         return {**data, "usage": {**(data.get("usage") or {}), **counted}}
 
 
-_JOINERS: Final[Mapping[str, Any]] = {
+_JOINERS: Final[Mapping[str, type[JoinedStream]]] = {
     "openai-chat": _ChatStream,
     "openai-responses": _ResponsesStream,
     "anthropic": _MessagesStream,

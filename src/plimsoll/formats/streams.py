@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from plimsoll.formats.wire import object_in, objects_of
 from plimsoll.message import FormatName
@@ -79,31 +80,37 @@ BLOCKS_MAX: Final = 4_096
 Wire = dict[str, Any]
 
 
-class Answer(Protocol):
+class Answer(ABC):
     """An answer that is being read."""
 
-    error: Wire | None
-    """The error that the stream told."""
-    is_complete: bool
-    """True once the stream said that it was over."""
-    has_begun: bool
-    """True once something came that is no mere announcement."""
-    usage: Wire | None
-    """The usage as the provider wrote it."""
+    def __init__(self) -> None:
+        self.error: Wire | None = None
+        """The error that the stream told."""
+        self.usage: Wire | None = None
+        """The usage as the provider wrote it."""
+        self.is_complete = False
+        """True once the stream said that it was over."""
+        self.has_begun = False
+        """True once something came that is no mere announcement."""
+        self._chars = 0
 
+    @staticmethod
+    @abstractmethod
+    def of_whole(response: Wire) -> list[Wire]:
+        """The messages of a whole response."""
+
+    @abstractmethod
     def take(self, data: Wire) -> None:
         """Take the data of one event."""
-        ...
 
+    @abstractmethod
     def messages(self) -> list[Wire]:
         """What was said so far, as messages to append; empty if there is nothing that can be."""
-        ...
 
 
 def answer_reader(format: FormatName) -> Answer:
     """A reader of streams of that API."""
-    reader: Answer = _READERS[format]()
-    return reader
+    return _READERS[format]()
 
 
 def take_event(answer: Answer, event: Event) -> None:
@@ -131,16 +138,13 @@ def whole_answer(format: FormatName, response: object) -> tuple[list[Wire], Wire
     return _READERS[format].of_whole(response), found
 
 
-class _ChatAnswer:
+class _ChatAnswer(Answer):
     """Chat Completions."""
 
     def __init__(self) -> None:
-        self.error: Wire | None = None
-        self.usage: Wire | None = None
-        self.is_complete = self.has_begun = False
+        super().__init__()
         self._texts: dict[str, list[str]] = {"content": [], "refusal": [], "reasoning_content": []}
         self._calls: dict[int, Wire] = {}
-        self._chars = 0
 
     @staticmethod
     def of_whole(response: Wire) -> list[Wire]:
@@ -197,15 +201,12 @@ class _ChatAnswer:
         return [message | ({"refusal": said["refusal"]} if said["refusal"] else {})]
 
 
-class _ResponsesAnswer:
+class _ResponsesAnswer(Answer):
     """Responses: whole items come with the event that ends them."""
 
     def __init__(self) -> None:
-        self.error: Wire | None = None
-        self.usage: Wire | None = None
-        self.is_complete = self.has_begun = False
+        super().__init__()
         self._items: dict[int, Wire] = {}
-        self._chars = 0
 
     @staticmethod
     def of_whole(response: Wire) -> list[Wire]:
@@ -235,17 +236,14 @@ class _ResponsesAnswer:
         return [] if self._chars > ANSWER_CHARS_MAX else [item for _, item in sorted(self._items.items())]
 
 
-class _MessagesAnswer:
+class _MessagesAnswer(Answer):
     """Messages."""
 
     def __init__(self) -> None:
-        self.error: Wire | None = None
-        self.usage: Wire | None = None
-        self.is_complete = self.has_begun = False
+        super().__init__()
         self._model: str | None = None
         self._blocks: dict[int, Wire] = {}
         self._pieces: dict[int, dict[str, list[str]]] = {}
-        self._chars = 0
 
     @staticmethod
     def of_whole(response: Wire) -> list[Wire]:
@@ -312,7 +310,7 @@ class _MessagesAnswer:
         return None if block.get("type") == "thinking" and not block.get("signature") else block
 
 
-_READERS: Final[Mapping[str, Any]] = {
+_READERS: Final[Mapping[str, type[Answer]]] = {
     "openai-chat": _ChatAnswer,
     "openai-responses": _ResponsesAnswer,
     "anthropic": _MessagesAnswer,
