@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.unit.tool_results.test_shrink_result import COUNTER
 
+import plimsoll
 from plimsoll.truncation import json_text
 from plimsoll.truncation.tool_results import errors, shrink_result
 from plimsoll.truncation.tool_results.errors import find_errors, severity, stems_in
@@ -311,3 +312,16 @@ def test_the_odd_row_of_a_table_is_shown(odd: str, cap: int) -> None:
     assert header == "id,name,state,tons,berth"
     again = shrink_result("query", shrunk.text, tokens_max=200, counter=COUNTER)
     assert (again.kind, again.text.split("\n")[1]) == ("csv", header)
+
+
+@pytest.mark.parametrize("cap", [100, 150, 200, 300, 500, 2_000])
+def test_the_rows_that_the_note_names_are_the_rows_there_are(cap: int) -> None:
+    """The note of a list of objects names the rows that are shown and no others, the wanted one among them, without gaps between."""
+    rows = [{"id": number, "name": f"user{number}", "mail": f"u{number}@example.org"} for number in range(3_000)]
+    found = json.loads(plimsoll.shrink("list", rows, max_tokens=cap, query="what is the mail of user1234?").text)
+
+    named = found["_shrunk"]["shown"].split(": ")[1].split(", ")
+    runs = [[int(end) for end in run.split("-")] for run in named]
+    assert [row["id"] for row in found["items"]] == [id for run in runs for id in range(run[0], run[-1] + 1)]
+    assert found["_shrunk"]["shown"].startswith(f"{len(found['items'])} of 3,000")
+    assert 1234 in [row["id"] for row in found["items"]]

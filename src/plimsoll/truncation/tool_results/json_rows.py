@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Literal
 
 from plimsoll.truncation.json_text import EscapedCounter, cut_value, render_json, unused_key
+from plimsoll.truncation.tool_results.lines import GAP_START
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,11 +43,12 @@ def shrink_value(  # noqa: PLR0913 - one call with its options
         language: Of the marks of gaps.
 
     """
+    given, whole_note = outliers, note
     frame = {"items": value, "total_count": len(value)} if isinstance(value, list) else dict(value)
     above = ((frame, "items"),) if isinstance(value, list) else ()
     outliers = [(*above, *path) if above else ((frame, path[0][1]), *path[1:]) for path in outliers]
     lists = {key: rows for key, rows in frame.items() if isinstance(rows, list)}
-    key = max(lists, key=lambda name: len(lists[name]), default="")
+    key, kept = max(lists, key=lambda name: len(lists[name]), default=""), list[int]()
     if key in lists and len(lists[key]) > items_max:
         rows = lists[key]
         kept = _rows_kept(len(rows), [path[1][1] for path in outliers if _is_in(path, rows)], items_max)
@@ -65,7 +68,27 @@ def shrink_value(  # noqa: PLR0913 - one call with its options
     text = cut_value(body, tokens_max=room, counter=counter, language=language, outliers=outliers) if room > 0 else None
     if text is None or text == "{}":
         return None if text is None else head
+    fewer = _rows_left(text, key) if kept else 0
+    if 0 < fewer < len(kept):  # the note would name rows that had no room, and gaps would count from fewer rows
+        return shrink_value(
+            value,
+            note=whole_note,
+            tokens_max=tokens_max,
+            counter=counter,
+            items_max=fewer,
+            inner=inner,
+            outliers=given,
+            language=language,
+        )
     return f"{head[:-1]},{text[1:]}"
+
+
+def _rows_left(text: str, key: str) -> int:
+    """How many rows of the list are in the text that was cut."""
+    rows = json.loads(text).get(key)
+    return (
+        sum(not (isinstance(row, str) and row.startswith(GAP_START)) for row in rows) if isinstance(rows, list) else 0
+    )
 
 
 def _is_in(path: Path, rows: list[Any]) -> bool:
@@ -75,7 +98,7 @@ def _is_in(path: Path, rows: list[Any]) -> bool:
 
 def _rows_kept(size: int, outliers: Sequence[int], items_max: int) -> list[int]:
     """Both ends, and rows that differ from the others in up to half of the places."""
-    odd = list(dict.fromkeys(outliers))[: items_max // 2]
+    odd = list(dict.fromkeys(outliers))[: max(1, items_max // 2)]
     tail = min(items_max // 4, items_max - 1)
     ends = [*range(items_max - tail), *range(size - 1, size - 1 - tail, -1)]
     ends.sort(key=lambda index: min(2 * index, 4 * (size - 1 - index)))
