@@ -191,7 +191,7 @@ def _fit(messages: Any, format: str) -> None:
         fitted = plimsoll.fit(messages, max_tokens=budget, format=format)
         assert _is_own(fitted.messages)
         assert plimsoll.validate(fitted.messages, format=format) == []
-        json.dumps(fitted.messages)
+        json.dumps(fitted.messages, allow_nan=False)
 
 
 def _count(messages: Any, format: str) -> None:
@@ -239,14 +239,30 @@ def _tried(call: Callable[..., object], messages: Any, format: str, *more: str) 
         call(messages, format, *more)
 
 
-@pytest.mark.parametrize("number", [10**5_000, -(1 << (WHOLE_NUMBER_BITS_MAX + 1))], ids=["decimal", "binary"])
-def test_a_number_that_cannot_be_written_is_refused(number: int) -> None:
-    """Python writes no number of more than 4,300 digits, so neither a request nor a record could hold it."""
-    messages = [{"role": "user", "content": "hello"}, {"role": "user", "content": [{"type": "text", "n": number}]}]
-    with pytest.raises(FormatError, match="bits") as refused:
-        plimsoll.fit(messages, max_tokens=100)
+NUMBERS = {
+    "digits": 10**5_000,
+    "bits": -(1 << (WHOLE_NUMBER_BITS_MAX + 1)),
+    "nan": float("nan"),
+    "infinite": float("-inf"),
+}
 
-    assert refused.value.position == 1
+
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_a_number_that_json_cannot_hold_is_refused(kind: str) -> None:
+    """Neither a request nor a record could hold it, so that `validate` and a session say the same as `fit`."""
+    messages = [
+        {"role": "user", "content": "hello"},
+        {"role": "user", "content": [{"type": "text", "n": [NUMBERS[kind]]}]},
+    ]
+    calls: list[Callable[[], object]] = [
+        lambda: plimsoll.fit(messages, max_tokens=100),
+        lambda: plimsoll.validate(messages),
+        lambda: plimsoll.open("one", store="memory:", max_tokens=100).extend(messages),
+    ]
+    for call in calls:
+        with pytest.raises(FormatError, match="cannot be sent as JSON") as refused:
+            call()
+        assert refused.value.position == 1
 
 
 def test_subclasses_of_text_are_read_as_text() -> None:

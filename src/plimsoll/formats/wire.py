@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
 from typing import Any, Final
 
 from plimsoll.errors import FormatError, LimitExceeded, PlimsollError
@@ -29,7 +30,7 @@ def copied(wire: Wire) -> dict[str, Any]:
 def exact(value: Any) -> Any:
     """The value itself if it consists of JSON's own types, else a copy that does: subclasses of them may behave in any way.
 
-    Raises what `copied` raises, and FormatError for an object that cannot be read or a number that is too long to write.
+    Raises what `copied` raises, and FormatError for an object that cannot be read or a number that JSON cannot hold.
     """
     if _is_exact(value, NESTING_DEPTH_MAX, [JSON_VALUES_MAX]):
         return value
@@ -40,7 +41,9 @@ def exact(value: Any) -> Any:
     except Exception as error:
         raise FormatError(f"a {type(value).__name__} that cannot be read: {type(error).__name__}") from error
     if not _is_exact(copy, NESTING_DEPTH_MAX, [JSON_VALUES_MAX]):
-        raise FormatError(f"a number of more than {WHOLE_NUMBER_BITS_MAX:,} bits")
+        raise FormatError(
+            f"a number that cannot be sent as JSON: not finite, or of more than {WHOLE_NUMBER_BITS_MAX:,} bits"
+        )
     return copy
 
 
@@ -48,7 +51,9 @@ def _is_exact(value: Any, depth: int, room: list[int]) -> bool:
     """True if a value has exact JSON types only, within the limits. Takes a fraction of the time of a copy."""
     kind = type(value)
     if kind is not dict and kind is not list:
-        return kind in _ATOMS and (kind is not int or value.bit_length() <= WHOLE_NUMBER_BITS_MAX)
+        if kind is int:
+            return bool(value.bit_length() <= WHOLE_NUMBER_BITS_MAX)
+        return isfinite(value) if kind is float else kind in _ATOMS
     room[0] -= len(value)
     if depth <= 0 or room[0] < 0:
         return False
