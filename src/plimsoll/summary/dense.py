@@ -24,6 +24,9 @@ _CLAUSE = regex(
     r"|, (?=but |so |which |and (?:it|that|he|she|they|we|i|now) ))",
     re.IGNORECASE,
 )
+_SEPARATORS = (", ", ". ", "! ", "? ", " -", "...", ";", "–", "—")
+"""What `_CLAUSE` splits at has one of these; most sentences have none."""
+
 _OPENING = regex(
     r"(?:(?:wow|oh|ooh|ah|hey|hi|hello|yeah|yep|yup|yes|nope|nah|haha|lol|aww?|ugh|hmm|whoa|oops|and|but|plus|btw"
     r"|fyi|by the way|anyway)"
@@ -150,12 +153,13 @@ class _Short(NamedTuple):
 
     text: str
     words: tuple[str, ...]
-    """The words that carry information."""
+    """The words that carry information, each once, without what speakers are called."""
     names: tuple[str, ...]
     """Those of them that are part of a name."""
     signs: tuple[float, ...]
     """What those of `_SIGNS` count that depend on nothing else: `second` to `digit`."""
     generic: float
+    says_something: bool
 
 
 class _Piece(NamedTuple):
@@ -165,6 +169,7 @@ class _Piece(NamedTuple):
     shown: str
     """Its text, a short answer behind its question."""
     fact: Fact
+    speaker: str
     is_first_person: bool
     place: int
     clause: int
@@ -179,17 +184,18 @@ def clauses(facts: Sequence[Fact]) -> list[Clause]:
     names = {speaker_of(fact) for fact in facts}
     callings = frozenset(word.casefold() for name in names for word in _callings(name))
     pieces = list(_pieces(facts, callings))
-    spread = Counter(chain.from_iterable(set(piece.short.words) - callings for piece in pieces))
+    spread = Counter(chain.from_iterable(piece.short.words for piece in pieces))
     worth = {word: _worth(word, count, len(pieces)) for word, count in spread.items()}
+    telling = [piece for piece in pieces if piece.short.says_something] or pieces
     made: list[Clause] = []
-    for piece in pieces:
-        words = {word: worth[word] for word in piece.short.words if word in worth}
+    for piece in telling:
+        words = {word: worth[word] for word in piece.short.words}
         for word in piece.short.names:
             if word in words:
                 words[word] += _NAMED
         order = (piece.fact.position, piece.place, piece.clause)
-        made.append(Clause(piece.shown, speaker_of(piece.fact), order, words, _factor(piece)))
-    return [clause for clause in made if _says_something(clause.words)] or made
+        made.append(Clause(piece.shown, piece.speaker, order, words, _factor(piece)))
+    return made
 
 
 def _pieces(facts: Sequence[Fact], callings: frozenset[str]) -> Iterator[_Piece]:
@@ -199,7 +205,8 @@ def _pieces(facts: Sequence[Fact], callings: frozenset[str]) -> Iterator[_Piece]
         # What was read back from a summary has lost its `I` there.
         is_kept = is_recalled(fact) and not fact.text.startswith("[")
         is_first_person = is_kept or _FIRST_PERSON.search(fact.text) is not None
-        for clause, raw in enumerate(_CLAUSE.split(fact.text)):
+        has_parts = any(map(fact.text.__contains__, _SEPARATORS))
+        for clause, raw in enumerate(_CLAUSE.split(fact.text) if has_parts else (fact.text,)):
             is_question = raw.rstrip().endswith("?") or (fact.state == "question" and raw == fact.text)
             answers = bool(asked) and speaker != asker
             short = _read(raw, callings)
@@ -207,7 +214,7 @@ def _pieces(facts: Sequence[Fact], callings: frozenset[str]) -> Iterator[_Piece]
                 shown = short.text
                 if answers and not is_question and shown.count(" ") < _ANSWER_WORDS:
                     shown, asked = _with_question(shown, asked), _ANSWERED
-                yield _Piece(short, shown, fact, is_first_person, place, clause, is_question, answers, is_kept)
+                yield _Piece(short, shown, fact, speaker, is_first_person, place, clause, is_question, answers, is_kept)
             if is_question:
                 asked, asker = short.text, speaker
             elif speaker != asker:
@@ -242,7 +249,8 @@ def _read(clause: str, callings: frozenset[str]) -> _Short:
         _SIGNS["digit"] * has_digit(short),
     )
     generic = sum(map(_GENERIC.__contains__, words)) / max(1, len(words))
-    return _Short(short, words, names, signs, _SIGNS["generic"] * generic)
+    distinct = tuple([word for word in dict.fromkeys(words) if word not in callings])
+    return _Short(short, distinct, names, signs, _SIGNS["generic"] * generic, _says_something(distinct))
 
 
 def shorten(text: str, callings: Iterable[str] = ()) -> str:
@@ -259,7 +267,7 @@ def shorten(text: str, callings: Iterable[str] = ()) -> str:
     head, _, last = text.rpartition(", ")
     if head and last.strip("!.?").casefold() in callings:
         text = head
-    text = _LOOSE.sub("", _MEDIA.sub("[photo: ", text))
+    text = _LOOSE.sub("", _MEDIA.sub("[photo: ", text) if "[" in text else text)
     words = text.split()
     if "it" in words or "It" in words:
         # An `it` says nothing where a clause begins, or where its verb goes.
@@ -309,9 +317,9 @@ def _worth(word: str, spread: int, total: int) -> float:
     return rare * 0.25 if word in _GENERIC else rare + 2.0 if word[0].isdigit() else rare
 
 
-def _says_something(words: dict[str, float]) -> bool:
+def _says_something(words: Sequence[str]) -> bool:
     """Whether a clause has two words of substance, or one and a number."""
-    specific = sum(word not in _GENERIC for word in words)
+    specific = len(words) - sum(map(_GENERIC.__contains__, words))
     return specific > 1 or (specific == 1 and any(word[0].isdigit() for word in words))
 
 

@@ -15,8 +15,8 @@ SAMPLE_CHARS = 20_000
 CHINESE_SHARE = 0.15
 """Chinese text exceeds this share of Han characters even with code and names; English text with a Chinese word does not."""
 
-_HAN = regex(r"[\u3400-\u9fff]")
-_WORDS = regex(r"[^\W\d_]")
+_HAN = regex(r"[\u3400-\u9fff]+")
+_WORDS = regex(r"[^\W\d_]+")
 
 
 def language_of(messages: Iterable[Message], wanted: Wanted = "auto") -> Language:
@@ -28,8 +28,8 @@ def language_of(messages: Iterable[Message], wanted: Wanted = "auto") -> Languag
         if message.role not in ("user", "assistant"):
             continue
         text = message.text[:2_000]
-        han += len(_HAN.findall(text))
-        letters += len(_WORDS.findall(text))
+        han += 0 if text.isascii() else sum(map(len, _HAN.findall(text)))
+        letters += sum(map(len, _WORDS.findall(text)))
         seen += len(text)
         if seen >= SAMPLE_CHARS:
             break

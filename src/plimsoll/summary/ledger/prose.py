@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from plimsoll.regex import regex
-from plimsoll.summary.ledger.sentences import CJK, sentences
+from plimsoll.summary.ledger.sentences import cjk_chars, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,7 +111,7 @@ def is_claim(sentence: str) -> bool:
     if sentence.endswith(("?", "？")) or is_lead_in(sentence) or is_code(sentence):
         return False
     words = _CODE_SPAN.sub(" code ", sentence)
-    return len(_WORD.findall(words)) >= _WORDS_MIN or len(CJK.findall(words)) >= _CJK_CHARS_MIN
+    return len(_WORD.findall(words)) >= _WORDS_MIN or cjk_chars(words) >= _CJK_CHARS_MIN
 
 
 def is_lead_in(sentence: str) -> bool:
@@ -119,7 +119,7 @@ def is_lead_in(sentence: str) -> bool:
     bare = sentence.rstrip("*_ ")
     if not bare.endswith((":", "：", "——")):
         return False
-    is_short = len(_WORD.findall(bare)) < _LEAD_IN_WORDS and len(CJK.findall(bare)) < _LEAD_IN_CJK_CHARS
+    is_short = len(_WORD.findall(bare)) < _LEAD_IN_WORDS and cjk_chars(bare) < _LEAD_IN_CJK_CHARS
     return is_short or _INCOMPLETE_END.search(bare) is not None
 
 

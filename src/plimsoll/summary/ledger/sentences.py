@@ -24,7 +24,7 @@ _DIGIT = regex(
 
 _ASCII_DIGIT = regex(r"[0-9]")
 
-CJK = regex(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+CJK = regex(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 
 _RUN = regex(r"[\u3400-\u9fff]+|[A-Za-z][\w&'. -]*|\d[\d:.,\-~—/]*")
 
@@ -79,7 +79,12 @@ def sentences(text: str) -> list[str]:
 
 def cjk_share(text: str) -> float:
     """Return the share of Chinese, Japanese and Korean characters, 0 to 1."""
-    return 0.0 if text.isascii() else len(CJK.findall(text)) / max(1, len(text))
+    return cjk_chars(text) / max(1, len(text))
+
+
+def cjk_chars(text: str) -> int:
+    """Return the number of Chinese, Japanese and Korean characters."""
+    return 0 if text.isascii() else sum(map(len, CJK.findall(text)))
 
 
 def pairs(text: str) -> list[str]:
