@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 from itertools import chain
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
@@ -79,33 +80,60 @@ class _English:
     """Runs of telling words; those whose words come up most say most."""
 
     def __init__(self, said: Sequence[Fact]) -> None:
-        from plimsoll.summary import dense  # noqa: PLC0415 - one language's patterns are enough
-
-        self.tells, self.stem = dense.is_telling, dense.stem
-        self.spread = Counter(chain.from_iterable(set(dense.content(fact.text)) for fact in said))
+        self.spread = Counter(chain.from_iterable(_words(fact.text) for fact in said))
+        self.worth: dict[str, float] = {}
 
     def phrases(self, texts: Sequence[str]) -> list[_Phrase]:
         """Those of one message."""
-        return [self.phrase(" ".join(run)) for text in texts for run in self._runs(text)]
+        return [self.phrase(run) for text in texts for run in _runs(text)]
 
     def phrase(self, text: str) -> _Phrase:
         """A phrase, known by its commonest word."""
-        words = text.split(" ")
-        worth = {stem: 1 + log(1 + self.spread[stem]) for stem in [self.stem(word.casefold()) for word in words]}
-        names = sum(not word[:1].islower() for word in words)
-        head = max(worth, key=lambda word: (worth[word], word))
-        return _Phrase(text, head, sum(worth.values()) + names)
+        stems, names = _stems(text)
+        for stem in stems:
+            if stem not in self.worth:
+                self.worth[stem] = 1 + log(1 + self.spread[stem])
+        head = stems[0] if len(stems) == 1 else max(stems, key=lambda stem: (self.worth[stem], stem))
+        return _Phrase(text, head, sum([self.worth[stem] for stem in stems]) + names)
 
-    def _runs(self, text: str) -> Iterator[list[str]]:
-        """Telling words beside each other, at most a few."""
-        run: list[str] = []
-        for word in [*_WORD.findall(text), ""]:
-            tells = bool(word) and self.tells(word)
-            if tells:
-                run.append(word)
-            if run and (not tells or len(run) == _WORDS_MAX):
-                yield run
-                run = []
+
+_KEPT_MAX = 6_000
+"""Texts of which each reading is kept: a conversation is rendered again and again, with what was said before and a little more."""
+
+
+@lru_cache(_KEPT_MAX)
+def _words(text: str) -> frozenset[str]:
+    """The words of an English text that carry information."""
+    from plimsoll.summary import dense  # noqa: PLC0415 - one language's patterns are enough
+
+    return frozenset(dense.content(text))
+
+
+@lru_cache(_KEPT_MAX)
+def _runs(text: str) -> tuple[str, ...]:
+    """The runs of telling words beside each other in an English text, each of at most a few words."""
+    from plimsoll.summary import dense  # noqa: PLC0415 - one language's patterns are enough
+
+    runs: list[str] = []
+    run: list[str] = []
+    for word in [*_WORD.findall(text), ""]:
+        tells = bool(word) and dense.is_telling(word)
+        if tells:
+            run.append(word)
+        if run and (not tells or len(run) == _WORDS_MAX):
+            runs.append(" ".join(run))
+            run = []
+    return tuple(runs)
+
+
+@lru_cache(_KEPT_MAX)
+def _stems(phrase: str) -> tuple[tuple[str, ...], int]:
+    """The words of an English phrase without their endings, each once, and how many of its words are capitalised."""
+    from plimsoll.summary import dense  # noqa: PLC0415 - one language's patterns are enough
+
+    words = phrase.split(" ")
+    stems = dict.fromkeys(dense.stem(word.casefold()) for word in words)
+    return tuple(stems), sum(not word[:1].islower() for word in words)
 
 
 class _Chinese:
