@@ -24,6 +24,7 @@ from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError, SettingsRefused
 from plimsoll.hooks.settings import Entries, Kind, has_toml_hooks, put_in, taken_out
 from plimsoll.hooks.state import folder, write_private
+from plimsoll.store.paths import home_dir
 
 Tool: TypeAlias = Literal["claude-code", "codex"]
 TOOLS: tuple[Tool, ...] = ("claude-code", "codex")
@@ -141,7 +142,7 @@ def _all_places(wanted: Registration) -> list[tuple[str, Kind]]:
 def _places(wanted: Registration) -> tuple[str, str]:
     """The file with a tool's hooks, and the one with its MCP servers."""
     project = None if wanted.project is None else Path(wanted.project)
-    home = Path(os.environ.get("HOME") or Path.home())
+    home = home_dir()
     if wanted.tool == "claude-code":
         if project is not None:
             return str(project / ".claude" / "settings.json"), str(project / ".mcp.json")

@@ -69,10 +69,26 @@ def data_dir() -> Path:
     shared = os.environ.get("XDG_DATA_HOME")
     if shared and Path(shared).is_absolute():  # the XDG specification says to ignore a relative path
         return Path(shared, "plimsoll")
+    return home_dir() / ".local" / "share" / "plimsoll"
+
+
+def home_dir() -> Path:
+    """The user's home: $HOME where that is an absolute path, else what the system knows of the user.
+
+    An empty or relative $HOME would lead to the root or into the current folder. Raises SettingError where there is none.
+    """
+    given = os.environ.get("HOME")
     try:
-        return Path.home() / ".local" / "share" / "plimsoll"
-    except RuntimeError:
-        raise SettingError("PLIMSOLL_HOME", "must be set, because there is no home directory") from None
+        if given is None or Path(given).is_absolute():
+            return Path.home()
+        import pwd  # noqa: PLC0415 - only some systems have it
+
+        found = Path(pwd.getpwuid(os.getuid()).pw_dir)
+    except (RuntimeError, ImportError, KeyError):
+        found = Path()
+    if not found.is_absolute():
+        raise SettingError("PLIMSOLL_HOME", "must be set, because there is no home directory")
+    return found
 
 
 def sessions_dir(project: str | os.PathLike[str] | None = None) -> Path:

@@ -15,6 +15,7 @@ from typing import Any
 from plimsoll.dataclass import dataclass
 from plimsoll.errors import MissingExtra, PlimsollError
 from plimsoll.regex import regex
+from plimsoll.store.paths import home_dir
 from plimsoll.transcripts import lines
 from plimsoll.transcripts.codex import kind_and_payload
 from plimsoll.transcripts.source import read_head
@@ -30,7 +31,8 @@ _DAY = regex(r"rollout-([0-9]{4})-([0-9]{2})-([0-9]{2})T")
 def folder_of(tool: ToolName, env: Mapping[str, str] | None = None) -> Path:
     """The folder of a tool's sessions. The tool's settings are read from `env` (None: those of the process)."""
     settings = os.environ if env is None else env
-    home = Path(settings.get("HOME") or Path.home())
+    given = Path(settings.get("HOME") or ".")
+    home = given if given.is_absolute() else home_dir()
     match tool:
         case "claude-code":
             return Path(settings.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects"
@@ -122,7 +124,10 @@ def discover(home: str | os.PathLike[str] | None = None, env: Mapping[str, str] 
     `home` is the folder to search (None: the user's). `env` has the tools' settings (None: those of the process):
     CLAUDE_CONFIG_DIR, CODEX_HOME, PI_CODING_AGENT_DIR. Unreadable folders are skipped.
     """
-    settings = {**(os.environ if env is None else env), **({} if home is None else {"HOME": os.fspath(home)})}
+    settings = {
+        **(os.environ if env is None else env),
+        **({} if home is None else {"HOME": str(Path(home).absolute())}),
+    }
     found = [session for tool, path in _files(settings) if (session := _session_file(tool, path)) is not None]
     return sorted(found, key=lambda session: (session.modified, session.path), reverse=True)
 
