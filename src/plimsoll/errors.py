@@ -151,9 +151,9 @@ class StoreError(PlimsollError):
 class SessionNotFound(StoreError):
     """The store has no session of that name. Nothing was created."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, reason: str | None = None) -> None:
         self.name = name
-        super().__init__(f"no session {name!r} in this store")
+        super().__init__(reason or f"no session {name!r} in this store")
 
 
 class SessionExists(StoreError):

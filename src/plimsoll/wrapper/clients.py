@@ -61,7 +61,8 @@ class _Wrapped:
         """The session of the newest request. Raises SessionNotFound before the first."""
         for conversation in reversed(list(self._plimsoll_state.conversations)):
             return conversation.session
-        raise SessionNotFound(self._plimsoll_state.name or "(no request yet)")
+        reason = "the client has no session before its first request"
+        raise SessionNotFound(self._plimsoll_state.name or "", reason=reason)
 
     def copy(self, **options: Any) -> Any:
         """A copy of the client with other options, which keeps the same conversations."""

@@ -91,6 +91,12 @@ def test_import_lists_this_computer(run, claude):
     assert run("show", "first", "--json").json["history_messages"] == 4
 
 
+def test_import_list_of_another_project(run, claude):
+    """Where there are sessions, but not of that project, nobody is told that there are none."""
+    assert run("import", "--project", "elsewhere").out == "none of the 1 session here is of that tool and project\n"
+    assert run("import", "--tool", "pi").out.startswith("none of the 1 session")
+
+
 def test_import_list_is_newest_first(run, claude):
     """The newest session has number 1."""
     older = claude.with_name("5b0a1b9e-0000-4000-8000-000000000002.jsonl")

@@ -121,7 +121,7 @@ def test_requests_and_answers_are_recorded() -> None:
     """A request that fits is sent as it is; its answer and its usage are in the session."""
     told = Told(completion("two"))
     asked = client(told)
-    with pytest.raises(SessionNotFound):
+    with pytest.raises(SessionNotFound, match="no session before its first request"):
         plimsoll.session_of(asked)
     answer = ask(asked, "one", temperature=0.5)
 

@@ -34,11 +34,15 @@ def refuse_filters(arguments: argparse.Namespace) -> None:
 
 def list_found(arguments: argparse.Namespace) -> int:
     """List them, the newest first, each under the number that `import` takes."""
-    rows = [(number, found) for number, found in enumerate(plimsoll.discover(), 1) if _is_wanted(found, arguments)]
+    files = plimsoll.discover()
+    rows = [(number, found) for number, found in enumerate(files, 1) if _is_wanted(found, arguments)]
     is_terminal = sys.stdout.isatty()
     most = arguments.last or (SHOWN_ON_TERMINAL if is_terminal and not arguments.json else len(rows))
     if arguments.json:
         print_json([_data(number, found) for number, found in rows[:most]])
+        return DONE
+    if not rows and files:
+        say(f"none of the {pluralize(len(files), 'session')} here is of that tool and project")
         return DONE
     if not rows:
         say(f"no sessions of {arguments.tool or 'Claude Code, Codex or pi'} in {_places()}")
