@@ -132,9 +132,14 @@ def _cells(lines: Sequence[str], top: int, separator: str, width: int) -> tuple[
     if separator not in {_ALIGNED, _WORDS, *_BORDERS} and not any('"' in line for line in lines):
         indexes = [index for index, line in enumerate(lines) if index > top and line.count(separator) == width - 1]
         return indexes, separator.join([lines[index] for index in indexes]).split(separator) if indexes else []
+    if separator in _BORDERS:
+        signs = lines[top].count(separator)
+        alike = (index for index, line in enumerate(lines) if index > top and line.count(separator) == signs)
+        indexes = [index for index in alike if not _RULE.match(lines[index])]
+        joined = separator.join([lines[index].strip().strip(separator) for index in indexes])
+        return indexes, [cell.strip() for cell in joined.split(separator)] if indexes else []
     rows = [_fields(line, separator, width) for line in lines]
-    below = ((index, row) for index, row in enumerate(rows) if index > top and len(row) == width)
-    indexes = [index for index, _ in below if not _RULE.match(lines[index])]
+    indexes = [index for index, row in enumerate(rows) if index > top and len(row) == width]
     return indexes, [cell for index in indexes for cell in rows[index]]
 
 

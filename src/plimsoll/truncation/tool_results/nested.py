@@ -25,6 +25,8 @@ _KEYED_MIN, _KEYED_SHARE_MIN, _INNER_SHARE_MIN = 3, 0.4, 0.15
 _LINES_MIN = 12
 _DEPTH_MAX = 12
 _INDENT = 2
+_SECTION = "["
+"""The key of all headings of sections, below which the other lines are."""
 _ODD_MAX, _ODD_FIRST, _LIKE_MIN = 10, 3, 8
 _BLANK_RANK = 40
 
@@ -48,24 +50,37 @@ def look_at_nested(lines: Sequence[str]) -> Look:
     ranked: list[int] = []
     places: defaultdict[tuple[int, str], list[int]] = defaultdict(list)
     values: dict[int, str] = {}
-    has_sections = False
+    read = {line: _read(line) for line in dict.fromkeys(lines)}
+    below_section = 0
     for index, line in enumerate(lines):
-        found = _LINE.match(line)
-        key = found and (found["key"] or found["tag"] or (found["section"] and "["))
-        if found is None or not key:
+        depth, key, value = read[line]
+        if not key:
             ranked.append(_BLANK_RANK)
             continue
-        has_sections = has_sections or bool(found["section"])
-        depth = min(_DEPTH_MAX, len(found["indent"]) // _INDENT + (has_sections and not found["section"]))
+        below_section = 1 if key == _SECTION else below_section
+        depth += below_section if key != _SECTION else 0
         like = places[depth, key]
         like.append(index)
-        values[index] = (found["value"] or found["rest"] or "").strip()
+        values[index] = value
         ranked.append(depth + 2 * len(like).bit_length())
     for number, index in enumerate(_odd(places, values)):
         ranked[index] = 0 if number < _ODD_FIRST else 1
     rank_ends(ranked, 1, 3, 1)
     outer = sum(depth == 0 for depth, _ in places)
     return Look(ranked, f"{pluralize(len(lines), 'line')}, {pluralize(outer, 'key')} at the top")
+
+
+def _read(line: str) -> tuple[int, str, str]:
+    """The depth of a line, its key and its value; no key for one that has none."""
+    found = _LINE.match(line)
+    if found is None:
+        return 0, "", ""
+    indent, section, key, value, tag, rest, *_ = found.groups()
+    return (
+        min(_DEPTH_MAX, len(indent) // _INDENT),
+        (_SECTION if section else key or tag or ""),
+        (value or rest or "").strip(),
+    )
 
 
 def _odd(places: dict[tuple[int, str], list[int]], values: dict[int, str]) -> list[int]:
