@@ -29,6 +29,18 @@ SPOKEN_MIN = 3
 """A name before a colon is a speaker's from this many messages on; fewer are headings such as `Note:`."""
 
 
+STRINGS_MAX = 8
+"""Strings of a question that are looked for word for word."""
+
+_VERBATIM = regex(
+    r"[\"“”`「《]([^\"“”`「」《》\n]{3,80})[\"“”`」》]|([\w.~-]{0,80}(?:\w[/\\_.:-]\w|[a-z][A-Z])[\w./\\:~-]{0,160}\w)"
+)
+"""What is in quotation marks, or has a separator or a capital inside."""
+
+_CORE = regex(r"[!-~].{0,160}[./\\_:-].{0,160}[!-~]")
+"""From the first ASCII character to the last one, with a separator."""
+
+
 class Cues(NamedTuple):
     """What a question asks for besides its words."""
 
@@ -57,3 +69,15 @@ def cues_of(
         speakers=frozenset(term for term in asked if spoken.get(term, 0) >= SPOKEN_MIN),
         dated=frozenset(terms_of(days.words)) if days else frozenset(),
     )
+
+
+def strings_of(query: str) -> list[str]:
+    """The paths, identifiers and quotations of a question, as they are compared."""
+    found = (quoted or _bare(plain) for quoted, plain in _VERBATIM.findall(query))
+    return list(dict.fromkeys(one.casefold() for one in found))[:STRINGS_MAX]
+
+
+def _bare(name: str) -> str:
+    """A path or identifier without the words of a script without spaces around it: `改了src/a.py文件` names `src/a.py`."""
+    core = None if name.isascii() else _CORE.search(name)
+    return core[0] if core else name

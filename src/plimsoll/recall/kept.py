@@ -1,6 +1,6 @@
 r"""A search index as bytes, to be kept beside its log. It has no text of messages: that is read from the log and checked.
 
-    b"plimsoll index 3\n", CRC-32 of the rest, size of the header, header (JSON), arrays
+    b"plimsoll index 4\n", CRC-32 of the rest, size of the header, header (JSON), arrays
 
 What cannot be read is no index, and another is built from the log.
 """
@@ -17,7 +17,7 @@ from typing import Any
 from plimsoll.recall.index import Index
 from plimsoll.recall.segment import NUMBER, Entry, Postings, Segment
 
-MAGIC = b"plimsoll index 3\n"
+MAGIC = b"plimsoll index 4\n"
 
 _LAYOUT = f"{sys.byteorder} {array(NUMBER).itemsize}"
 _SIZES = 4

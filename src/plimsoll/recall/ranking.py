@@ -16,11 +16,11 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from plimsoll.limits import RECALL_QUERY_CHARS_MAX, RECALL_QUERY_TERMS_MAX, RECALL_QUERY_WORK_MAX
-from plimsoll.recall.cues import Cues, cues_of
+from plimsoll.recall.cues import Cues, cues_of, strings_of
 from plimsoll.recall.filters import Filters, Hidden
 from plimsoll.recall.index import Index
 from plimsoll.recall.segment import K1, B, Entry, Segment
-from plimsoll.recall.units import NUMBER, QUESTION, TIME
+from plimsoll.recall.units import NUMBER, OPENING, QUESTION, TIME
 from plimsoll.recall.words import ALIKE_TERMS, EXAMPLE_TERMS, STOP
 from plimsoll.regex import regex
 
@@ -57,11 +57,14 @@ HEADED_MAX, HEADED_UNITS_MAX = 12, 25
 OPENING_PARTS, OPENING_UNITS = 3, 4
 """Parts by the user at the beginning, and units of each, that are compared for a question about the beginning."""
 
+OBJECT_UNITS_MAX = 40
+"""Units of a JSON object that its beginning is carried on to."""
+
 WINDOWED_MAX = 3_000
 """Occurrences of terms by which windows are found, rarest first; the further terms weigh only units that are found already."""
 
-VERBATIM, VERBATIM_UNITS, VERBATIM_MAX = 0.6, 40, 8
-"""What a unit gains by paths, identifiers and quotations word for word; how many of the best units, and strings, are looked at."""
+VERBATIM, VERBATIM_UNITS = 0.6, 40
+"""What a unit gains by paths, identifiers and quotations word for word; how many of the best units are looked at."""
 
 ALIKE_WEIGHT, ALIKE_MAX = 0.4, 200
 """Weight of a word that may stand for one of the question, if not more units than this have it."""
@@ -77,14 +80,6 @@ _KIND_OF = regex(
     r"\b(?:what|which|whose|any|some)?\s*(?:kinds?|types?|sorts?|forms?|examples?|names?|number)\s+of\b", re.IGNORECASE
 )
 """Words that ask, and are in no answer."""
-
-_VERBATIM = regex(
-    r"[\"“”`「《]([^\"“”`「」《》\n]{3,80})[\"“”`」》]|([\w.~-]{0,80}(?:\w[/\\_.:-]\w|[a-z][A-Z])[\w./\\:~-]{0,160}\w)"
-)
-"""What is in quotation marks, or has a separator or a capital inside."""
-
-_CORE = regex(r"[!-~].{0,160}[./\\_:-].{0,160}[!-~]")
-"""From the first ASCII character to the last one, with a separator."""
 
 
 class Candidate(NamedTuple):
@@ -111,7 +106,7 @@ class Ranking:
     def __init__(self, index: Index, query: str, shown: Container[int], filters: Filters | None = None) -> None:
         """Messages at the positions in `shown` are left out, and their neighbours are not found for their words."""
         query = query[:RECALL_QUERY_CHARS_MAX]
-        self._verbatim = _verbatim(query)
+        self._verbatim = strings_of(query)
         asked = index.terms.of(_KIND_OF.sub(" ", query)) or index.terms.of(query)
         self.asked = frozenset((asked - STOP) or asked)
         self.cues = cues_of(query, set(self.asked), index.spoken, index.today, index.terms.of)
@@ -205,6 +200,7 @@ class _Field:
         for term in (*self._terms, *self._alike):
             if len(term.units) <= RARE_MAX:
                 reached.update(term.units)
+                reached.update(inner for unit in term.units for inner in self._inside(unit))
             for entry in term.entries:
                 self._headed[entry] = self._headed.get(entry, 0.0) + term.weight
         for entry in heapq.nlargest(HEADED_MAX, self._headed, key=self._headed.__getitem__):
@@ -223,6 +219,20 @@ class _Field:
         first = self._segment.units_of_half(window).start
         self._reached.update(range(first, min(near.stop + AFTER, len(self._segment.end_of))))
 
+    def _inside(self, unit: int) -> range:
+        """The units after one that begins a JSON object which are in the object too: what it says of itself is said of them."""
+        kinds, entry_of = self._segment.kinds, self._segment.entry_of
+        if not kinds[unit] & OPENING:
+            return range(0)
+        stop = unit + 1
+        while (
+            stop < min(len(kinds), unit + OBJECT_UNITS_MAX)
+            and not kinds[stop] & OPENING
+            and entry_of[stop] == entry_of[unit]
+        ):
+            stop += 1
+        return range(unit + 1, stop)
+
     def measure(self) -> None:
         """Weigh what each unit has of the question itself, and what was said shortly before it."""
         self._reached = self._hidden.seen_of(self._reached)
@@ -234,6 +244,10 @@ class _Field:
             for unit, share in _faded(sorted(hits)):
                 if unit in carried:
                     carried[unit] += term.weight * share
+            for unit in hits:
+                for inner in self._inside(unit):
+                    if inner in carried and inner not in hits:
+                        carried[inner] += term.weight * (1 - _faded_to(inner - unit))
         for term in self._alike:
             for unit in self._reached.intersection(term.units):
                 own[unit] += term.weight
@@ -323,6 +337,11 @@ def _faded(units: Sequence[int]) -> Iterator[tuple[int, float]]:
             yield unit + distance, _FADED[distance]
 
 
+def _faded_to(distance: int) -> float:
+    """How much of a word still counts at a distance."""
+    return _FADED[distance] if distance <= REACH else 0.0
+
+
 _FADED = [FADING**distance for distance in range(REACH + 1)]
 
 
@@ -349,18 +368,6 @@ def _alike(asked: frozenset[str]) -> list[tuple[str, float]]:
     alike = {other for term in asked for other in ALIKE_TERMS.get(term, ())}
     shares = {**dict.fromkeys(examples, EXAMPLE_WEIGHT), **dict.fromkeys(alike, ALIKE_WEIGHT)}
     return sorted((term, share) for term, share in shares.items() if term not in asked)
-
-
-def _verbatim(query: str) -> list[str]:
-    """The paths, identifiers and quotations of a question, as they are compared."""
-    found = (quoted or _bare(plain) for quoted, plain in _VERBATIM.findall(query))
-    return list(dict.fromkeys(one.casefold() for one in found))[:VERBATIM_MAX]
-
-
-def _bare(name: str) -> str:
-    """A path or identifier without the words of a script without spaces around it: `改了src/a.py文件` names `src/a.py`."""
-    core = None if name.isascii() else _CORE.search(name)
-    return core[0] if core else name
 
 
 def _rarest(segment: Segment, asked: frozenset[str]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from plimsoll.recall.words import stem
 from plimsoll.regex import regex
@@ -14,10 +14,14 @@ UNIT_CHARS = 170
 ROW_CHARS_MAX = 800
 """A JSON object or array of at most this many characters is one unit, with all its keys."""
 
-_BREAKS = ("\n", ". ", "。", " ")
+_BREAKS = (("\n", 1), (". ", 2), ("。", 1), (" ", 1))
+"""Where units of prose end, the best first, and how much of the mark is still in the unit."""
 
-QUESTION, NUMBER, TIME = 1, 2, 4
-"""Kinds of statements: it ends in a question, it has a number, it says when."""
+_JSON_BREAKS = ((",\n", 2), (', "', 2), (',"', 1), *_BREAKS)
+"""The same within JSON: before a key, so that a key stays with its value."""
+
+QUESTION, NUMBER, TIME, OPENING = 1, 2, 4, 8
+"""Kinds of statements: it ends in a question, it has a number, it says when, it begins a JSON object that goes on."""
 
 _ASKED = regex(r"[?？][\s\"')\]】」”]*(?:\[[^\]]{0,300}\]\s*)?$")
 _ASKING = ("吗", "呢", "么")
@@ -42,6 +46,7 @@ def kinds_of(text: str, terms: set[str]) -> int:
         (QUESTION if _asks(text) else 0)
         | (NUMBER if _DIGIT.search(text) or not _NUMBER_TERMS.isdisjoint(terms) else 0)
         | (TIME if not _TIME_TERMS.isdisjoint(terms) else 0)
+        | (OPENING if text.startswith("{") and text.count("{") > text.count("}") else 0)
     )
 
 
@@ -52,34 +57,51 @@ def _asks(text: str) -> bool:
 
 
 def unit_ends(text: str) -> Iterator[int]:
-    """The ends of the units of a text: whole rows of JSON, else near 250 characters after a line, a sentence or a word. Linear."""
+    """The ends of the units of a text: whole rows of JSON, else near 250 characters after a line, a sentence or a word. Linear.
+
+    An object that is too long for a row is divided before its keys, and shares no unit with its neighbours.
+    """
+    if text[:64].lstrip()[:1] not in {"{", "["}:
+        yield from _prose_ends(text, 0, len(text), _BREAKS)
+        return
     start = 0
-    if text[:64].lstrip()[:1] in {"{", "["}:
-        for first, end in _rows(text):
-            if first - start > UNIT_CHARS // 2:
-                yield from _prose_ends(text, start, first)
+    rows, borders = _rows(text)
+    at = 0
+    for first, end in (*_joined(text, rows), (len(text), len(text))):
+        while at < len(borders) and borders[at] <= first:
+            if borders[at] > start:
+                yield from _prose_ends(text, start, borders[at], _JSON_BREAKS)
+                start = borders[at]
+            at += 1
+        if first - start > UNIT_CHARS // 2 or first == len(text):
+            key = _KEY.search(text, max(start, first - _KEY_CHARS), first)
+            yield from _prose_ends(text, start, key.start() if key else first, _JSON_BREAKS)
+        if end > first:
             yield end
-            start = end
-    yield from _prose_ends(text, start, len(text))
+        start = end
 
 
-def _prose_ends(text: str, start: int, stop: int) -> Iterator[int]:
+def _prose_ends(text: str, start: int, stop: int, breaks: Sequence[tuple[str, int]]) -> Iterator[int]:
     while stop - start > UNIT_CHARS * 7 // 5:
         low, high = start + UNIT_CHARS * 3 // 5, start + UNIT_CHARS * 13 // 10
-        found = ((text.rfind(mark, low, high), len(mark)) for mark in _BREAKS)
-        start = next((at + length for at, length in found if at >= 0), start + UNIT_CHARS)
+        found = ((text.rfind(mark, low, high), kept) for mark, kept in breaks)
+        start = next((at + kept for at, kept in found if at >= 0), start + UNIT_CHARS)
         yield start
     if start < stop:
         yield stop
 
 
+_KEY_CHARS = 80
+_KEY = regex(r"\"[^\"]{1,60}\"\s{0,8}:\s{0,8}\Z")
+_AFTER = regex(r"[,\s]{0,200}")
 _JSON_MARK = regex(r'"(?:[^"\\]|\\.)*"|[\[{\]}]', re.DOTALL)
 
 
-def _rows(text: str) -> Iterator[tuple[int, int]]:
-    """The largest JSON objects and arrays that are short enough for a unit, in order, small neighbours together."""
+def _rows(text: str) -> tuple[list[tuple[int, int]], list[int]]:
+    """The largest JSON objects and arrays that are short enough for a unit, in order; and where longer objects begin and end."""
     begun: list[int] = []
     rows: list[tuple[int, int]] = []
+    borders: list[int] = []
     for mark in _JSON_MARK.finditer(text):
         sign = mark[0]
         if sign in {"{", "["}:
@@ -90,7 +112,10 @@ def _rows(text: str) -> Iterator[tuple[int, int]]:
                 while rows and rows[-1][0] > first:
                     rows.pop()
                 rows.append((first, end))
-    return _joined(text, rows)
+            elif sign == "}":
+                after = _AFTER.match(text, end)
+                borders += (first, after.end() if after else end)
+    return rows, sorted(borders)
 
 
 def _joined(text: str, rows: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:

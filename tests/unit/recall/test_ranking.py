@@ -1,6 +1,9 @@
 """What a search returns first, what it leaves out, and when it stops."""
 
 import datetime as dt
+import itertools
+import json
+import random
 
 import pytest
 
@@ -8,7 +11,7 @@ from plimsoll.message import Message, Text, ToolResult, text_message
 from plimsoll.recall.days import asked_days, day_of, day_said
 from plimsoll.recall.index import Index
 from plimsoll.recall.search import search
-from plimsoll.recall.units import NUMBER, QUESTION, TIME, kinds_of, unit_ends
+from plimsoll.recall.units import NUMBER, OPENING, QUESTION, TIME, kinds_of, unit_ends
 from plimsoll.recall.words import Terms
 from plimsoll.tokens.estimate import EstimatingCounter
 
@@ -317,3 +320,39 @@ PLACES = [
     ("Gro", "in the middle of the lagoon"),
     ("Hal", "by the lighthouse keeper"),
 ]
+
+
+def order(number, words):
+    """An order of more than a thousand characters."""
+    text = [" ".join(words.choices(HARBOUR, k=50)) for _ in range(3)]
+    about = {"order_id": 4000 + number, "notes": text[0], "address": {"street": f"{number} Mole", "city": "Oslo"}}
+    return about | {"history": text[1], "status": f"held by {number * 13}", "comment": text[2], "total": number + 0.25}
+
+
+HARBOUR = "ledger cargo freight bill lading customs tariff berth crane hull keel mast pilot tug lock canal".split()
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("key", ["status", "total", "city"])
+def test_a_value_of_a_long_object_is_found_by_what_names_the_object(indent, key):
+    """However far the key is from the number at the object's beginning, and though its neighbours have the same keys."""
+    orders = [order(number, random.Random(number)) for number in range(30)]
+    result = Message(role="tool", parts=(ToolResult(call_id="c", content=json.dumps(orders, indent=indent)),))
+    wanted = {"status": "held by 234", "total": "18.25", "city": "18 Mole"}[key]
+
+    hits = found([*days_apart(4), result, *days_apart(4)], f"what is the {key} of order 4018", max_tokens=300)
+    assert any(wanted in hit.text for hit in hits)
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_no_statement_is_of_two_long_objects(indent):
+    """A unit ends where an object ends, a key stays with its value, and all units together are the text."""
+    text = json.dumps([order(number, random.Random(number)) for number in range(6)], indent=indent)
+    ends = list(unit_ends(text))
+    units = [text[start:end] for start, end in itertools.pairwise([0, *ends])]
+
+    assert "".join(units) == text
+    assert all(unit.strip() for unit in units)
+    assert not any('"total"' in unit and '"order_id"' in unit for unit in units)
+    assert all(unit.count('"address":') == unit.count('"street":') for unit in units)
+    assert [bool(kinds_of(unit, set()) & OPENING) for unit in units].count(True) == 6
