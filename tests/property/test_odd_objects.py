@@ -265,6 +265,17 @@ def test_a_number_that_json_cannot_hold_is_refused(kind: str) -> None:
         assert refused.value.position == 1
 
 
+@pytest.mark.parametrize("kind", [None, 7, ""])
+def test_an_image_without_its_kind_becomes_text(kind: Any) -> None:
+    """A message of texts and images alone was taken for sound without a look at the images."""
+    image = {"type": "image", "source": {"type": "base64", "media_type": kind, "data": "iVBORw0KGgo="}}
+    messages = [{"role": "user", "content": [{"type": "text", "text": "hello"}, image]}]
+    view = plimsoll.fit(messages, max_tokens=5_000, format="anthropic").messages
+
+    assert plimsoll.validate(view, format="anthropic") == []
+    assert [block["type"] for block in view[0]["content"]] == ["text", "text"]
+
+
 def test_subclasses_of_text_are_read_as_text() -> None:
     """What a session shows is the same before and after it was written down."""
     with plimsoll.open("one", store="memory:odd", max_tokens=1_000) as session:

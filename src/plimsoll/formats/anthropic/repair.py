@@ -41,7 +41,7 @@ def _is_sound_answer(part: Part) -> bool:
 def _is_sound_request(part: Part) -> bool:
     if isinstance(part, ToolResult):
         return isinstance((part.wire or {}).get("content"), str)
-    return isinstance(part, (Text, Media))
+    return isinstance(part, Text) or (isinstance(part, Media) and has_source(part.wire or {}))
 
 
 def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:
