@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from plimsoll.brief import pluralize
 from plimsoll.compaction.result import Report
-from plimsoll.recall.words import words
 from plimsoll.report.drawing import Drawn, Table, Words
 from plimsoll.report.figures import number, share
 from plimsoll.report.inspection import ActionGroup, Inspection, grouped
@@ -36,6 +35,8 @@ def block(text: str) -> Words:
 
 def highlight(text: Words, query: str) -> Words:
     """The text with the words of a query in bold."""
+    from plimsoll.recall.words import words  # noqa: PLC0415 - its tables are large, and only searches need them
+
     return text._replace(strong=tuple(word for word in words(query) if len(word) > 1))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from plimsoll.regex import regex
@@ -57,6 +58,7 @@ _NAMES_REPLIED = regex(
 _ASKS_NAMES = regex(r"什么|哪|谁|啥|推荐|还有")
 _TOPIC_CHARS_MAX = 24
 _TOPICS_MAX = 800
+_KEPT_MAX = 4_096
 _SOURCES = (
     (TITLE, 6, ("《",)),
     (INTRODUCED, 4, tuple(_KNOW.split("|"))),
@@ -89,15 +91,12 @@ def topics(facts: Sequence[Fact]) -> list[str]:
     named: Counter[str] = Counter()
     asked, whole = False, _BESIDE_OF.sub("，", "\n".join(fact.text for fact in facts))
     for fact in facts:
-        for pattern, score, needed in _SOURCES:
-            if not any(map(fact.text.__contains__, needed)):
-                continue
-            for name in flat(pattern.findall(fact.text)):
-                named[name if pattern is TITLE else _TRIM.sub("", name.strip()).partition("的")[0]] += score
-        if asked and not ADDRESS.search(fact.text):
-            replied = {_TRIM.sub("", name) for name in _NAMES_REPLIED.findall(fact.text)}
-            named.update({name: 2 for name in replied if named[name] < 2})
-        asked = QUESTION.search(fact.text) is not None and _ASKS_NAMES.search(fact.text) is not None
+        names, asks = _read(fact.text)
+        for name, score in names:
+            named[name] += score
+        if asked:
+            named.update({name: 2 for name in _replied(fact.text) if named[name] < 2})
+        asked = asks
     kept = {name for name, score in named.items() if score >= 2 and len(name) >= 2 and not _generic(name, score, whole)}
     # What goes on after a name that is known better is no part of it.
     whole_names = [
@@ -107,6 +106,29 @@ def topics(facts: Sequence[Fact]) -> list[str]:
         or not any(name[:end] in kept and named[name[:end]] > named[name] for end in range(2, len(name)))
     ]
     return sorted(whole_names, key=lambda name: (-len(name), name))[:_TOPICS_MAX]
+
+
+@lru_cache(_KEPT_MAX)
+def _read(text: str) -> tuple[tuple[tuple[str, int], ...], bool]:
+    """What a statement names, with how much that says, and whether it asks for names.
+
+    Readings are kept: a conversation is rendered again and again, with little more said.
+    """
+    names: list[tuple[str, int]] = []
+    for pattern, score, needed in _SOURCES:
+        if any(map(text.__contains__, needed)):
+            found = flat(pattern.findall(text))
+            whole = found if pattern is TITLE else (_TRIM.sub("", name.strip()).partition("的")[0] for name in found)
+            names += [(name, score) for name in whole]
+    return tuple(names), QUESTION.search(text) is not None and _ASKS_NAMES.search(text) is not None
+
+
+@lru_cache(_KEPT_MAX)
+def _replied(text: str) -> frozenset[str]:
+    """What an answer names."""
+    if ADDRESS.search(text):
+        return frozenset()
+    return frozenset(_TRIM.sub("", name) for name in _NAMES_REPLIED.findall(text))
 
 
 def flat(found: Sequence[str | tuple[str, ...]]) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 
 from plimsoll.regex import regex
@@ -38,6 +37,8 @@ def is_page(text: str) -> bool:
 
 def text_of_page(page: str) -> str:
     """The lines that a reader of the page sees. Takes linear time, also for damaged pages."""
+    import html  # noqa: PLC0415 - its table of names is large, and few results are pages
+
     text = _TAG.sub(_replacement, _without_unseen(page))
     lines = (_SPACES.sub(" ", line).strip() for line in html.unescape(text).split("\n"))
     return "\n".join([line for line in lines if line and line not in _NOTHING])
