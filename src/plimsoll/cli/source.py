@@ -12,15 +12,20 @@ from typing import Any, BinaryIO, TypeAlias
 
 import plimsoll
 from plimsoll.cli.output import Refused, note, working
-from plimsoll.errors import FormatError, LimitExceeded, SessionNotFound, UnsafeName
+from plimsoll.errors import FormatError, LimitExceeded, SessionNotFound, SettingError, UnsafeName
 from plimsoll.limits import TRANSCRIPT_SIZE_BYTES_MAX
 
 Loaded: TypeAlias = "plimsoll.Transcript | plimsoll.Conversation"
 
 
 def summarizer_of(arguments: argparse.Namespace) -> Any:
-    """The summarizer of --summarizer; None without it. Raises MissingExtra, SettingError."""
-    return None if arguments.summarizer is None else plimsoll.model_summarizer(arguments.summarizer)
+    """The summarizer of --summarizer; None without it. Raises MissingExtra, Refused."""
+    if arguments.summarizer is None:
+        return None
+    try:
+        return plimsoll.model_summarizer(arguments.summarizer)
+    except SettingError as error:
+        raise Refused(f"--summarizer: {error.reason}") from None
 
 
 class PlainText(Refused):

@@ -53,7 +53,7 @@ def received(messages: object) -> Received:
     A whole response is replaced by its messages. Raises FormatError, naming the position.
     """
     if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable) or _is_model(messages):
-        raise FormatError(f"messages must be a list, not {type(messages).__name__}")
+        raise FormatError(f"messages must be a list, not {type(messages).__name__}{_instead(messages)}")
     wires: list[Wire] = []
     declared: FormatName | None = None
     may_tell = False
@@ -80,6 +80,14 @@ def decode_received(taken: Received, format: Format) -> Iterator[Message]:
         if taken.may_tell:
             refuse_calls_of_another(wire, format.name, position)
         yield format.decode(wire, position)
+
+
+def _instead(given: object) -> str:
+    """What to give instead, for what people give by mistake."""
+    if not isinstance(given, Mapping):
+        return ""
+    field = next((name for name in ("messages", "input") if name in given), None)
+    return f": give the {field!r} of the request" if field else "; put a single message into a list" * ("role" in given)
 
 
 def _format_by_class(item: object) -> FormatName | None:

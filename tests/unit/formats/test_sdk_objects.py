@@ -305,3 +305,21 @@ def test_what_is_no_message_is_told_what_to_give() -> None:
         with pytest.raises(FormatError, match="is for `extend`"):
             session.append([{"role": "user", "content": "Hello."}])  # type: ignore[arg-type]
         assert session.history() == []
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ({"model": "gpt-4o", "messages": []}, "not dict: give the 'messages' of the request"),
+        ({"model": "gpt-5", "input": []}, "not dict: give the 'input' of the request"),
+        ({"role": "user", "content": "Hello."}, "not dict; put a single message into a list"),
+        ({"text": "Hello."}, "must be a list, not dict; nothing"),
+        ("Hello.", "must be a list, not str; nothing"),
+    ],
+)
+def test_what_is_no_list_is_told_what_to_give(given: Any, hint: str) -> None:
+    """A whole request or a single message in place of a list is refused with what to give."""
+    with pytest.raises(FormatError, match=hint):
+        plimsoll.fit(given, max_tokens=100)
+    with plimsoll.open(store="memory:") as session, pytest.raises(FormatError, match=hint):
+        session.extend(given)

@@ -181,3 +181,4 @@ def test_command_line(tmp_path, monkeypatch, capsys):
         assert main(["fit", str(path), "--max-tokens", "1500", "--summarizer", "openai:small"]) == 0
         assert "port 7411" in capsys.readouterr().out
         assert main(["fit", str(path), "--max-tokens", "1500", "--summarizer", "small"]) == 1
+        assert "plimsoll: --summarizer: must be openai:NAME" in capsys.readouterr().err
