@@ -128,23 +128,37 @@ class PlimsollHandler(Managed[Any], CustomLogger):
             return
         call.released()
         if isinstance(response, CustomStreamWrapper):
-            response.__class__ = _CountedStream
-            response.plimsoll_call = call
+            stream: Any = response
+            stream.__class__ = _counting(type(response))
+            stream.plimsoll_call = call
 
 
-class _CountedStream(CustomStreamWrapper):
-    """A stream of LiteLLM's that says what the provider counted, where it reports that: with `include_usage`."""
+class _Counting:
+    """What such a stream does otherwise: it notes what the provider counted, where that is reported (`include_usage`)."""
 
     plimsoll_call: ModelCall[Any]
 
     def __next__(self) -> Any:
-        return self._noted(super().__next__())
+        plain: Any = super()
+        return self._noted(plain.__next__())
 
     async def __anext__(self) -> Any:
-        return self._noted(await super().__anext__())
+        plain: Any = super()
+        return self._noted(await plain.__anext__())
 
     def _noted(self, chunk: Any) -> Any:
         counted = getattr(chunk, "usage", None)
         if counted is not None:
             self.plimsoll_call.counted(counted.model_dump() if hasattr(counted, "model_dump") else counted)
         return chunk
+
+
+_KINDS: dict[type, type] = {}
+
+
+def _counting(plain: type) -> type:
+    """A class of streams that note it; one for each class of LiteLLM's."""
+    if plain not in _KINDS:
+        about = {"__module__": plain.__module__, "__doc__": plain.__doc__}
+        _KINDS[plain] = type(plain.__name__, (_Counting, plain), about)
+    return _KINDS[plain]

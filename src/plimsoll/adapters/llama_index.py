@@ -304,6 +304,6 @@ def _counted(response: ChatResponse) -> Wire | None:
     for report in reports:
         dump = getattr(report, "model_dump", None)
         found = dump() if callable(dump) else report
-        if usage_of(found) is not None:
+        if isinstance(found, Mapping) and usage_of(found) is not None:
             return dict(found)
     return None
