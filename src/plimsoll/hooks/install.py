@@ -25,6 +25,7 @@ from plimsoll.errors import FormatError, SettingsRefused
 from plimsoll.hooks.settings import Entries, Kind, has_toml_hooks, put_in, taken_out
 from plimsoll.hooks.state import folder, write_private
 from plimsoll.store.paths import home_dir
+from plimsoll.transcripts.atomic_files import temporary_file
 
 Tool: TypeAlias = Literal["claude-code", "codex"]
 TOOLS: tuple[Tool, ...] = ("claude-code", "codex")
@@ -270,20 +271,11 @@ def _write(change: Change) -> None:
         return
     real.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     old = real.stat() if change.before is not None else None
-    draft = real.with_name(f".{real.name[:60]}.plimsoll-{os.getpid()}")
-    try:
-        with open(draft, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-            file.write(change.after)
-            file.flush()
-            os.fsync(file.fileno())
+    with temporary_file(real, None if old is None else old.st_mode, change.after) as draft:
         if old is not None:
-            draft.chmod(stat.S_IMODE(old.st_mode))
             with suppress(OSError):
                 os.chown(draft, old.st_uid, old.st_gid)
         draft.replace(real)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
 
 
 def _record_path(path: str) -> Path:

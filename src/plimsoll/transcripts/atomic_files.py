@@ -21,7 +21,7 @@ def write_file(path: str, *data: bytes) -> None:
     """
     try:
         file = Path(path)
-        with _temporary_file(file, _mode(file), *data) as fresh:
+        with temporary_file(file, _mode(file), *data) as fresh:
             fresh.replace(file)
     except (OSError, ValueError) as error:
         raise StoreUnusable(ascii(path), reason=_reason(error)) from error
@@ -52,7 +52,7 @@ def replace_file(path: str, data: bytes, *, expected: bytes, note: Callable[[], 
             raise StoreUnusable(ascii(path), reason="it is read-only")
         if data == expected:
             return None
-        with _temporary_file(file, mode, data) as fresh:
+        with temporary_file(file, mode, data) as fresh:
             backup = _backup(file)
             with on_failure(backup.unlink):
                 note()
@@ -107,14 +107,14 @@ def _backup(file: Path) -> Path:
         except OSError:
             if backup.exists():
                 continue
-            with _temporary_file(file, file.stat().st_mode, file.read_bytes()) as copy:
+            with temporary_file(file, file.stat().st_mode, file.read_bytes()) as copy:
                 copy.replace(backup)
         return backup
     raise AssertionError("names do not end")
 
 
 @contextmanager
-def _temporary_file(file: Path, mode: int | None, *data: bytes) -> Iterator[Path]:
+def temporary_file(file: Path, mode: int | None, *data: bytes) -> Iterator[Path]:
     """A temporary file with these bytes in the same folder, removed on exit unless it was moved."""
     handle, name = tempfile.mkstemp(prefix=f".{file.name[:40]}.", dir=file.parent)
     fresh = Path(name)
