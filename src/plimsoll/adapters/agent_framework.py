@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from copy import copy
 from typing import Any
 
-from plimsoll.errors import MissingExtra
+from plimsoll.errors import MissingExtra, on_failure
 
 try:
     from agent_framework import (
@@ -142,7 +142,7 @@ class PlimsollChatMiddleware(Managed[Message], ChatMiddleware):
             return
         call = await asyncio.to_thread(self._prepared, context)
         self._send(context, call)
-        try:
+        with on_failure(call.released):
             try:
                 await _called(context, call_next)
             except Exception as refusal:
@@ -152,9 +152,6 @@ class PlimsollChatMiddleware(Managed[Message], ChatMiddleware):
                 await asyncio.to_thread(call.harder, overflow)
                 self._send(context, call)
                 await _called(context, call_next)
-        except BaseException:
-            call.released()
-            raise
         if isinstance(context.result, ChatResponse):
             await asyncio.to_thread(self._record, call, context.result)
         else:

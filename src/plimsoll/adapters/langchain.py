@@ -12,7 +12,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from plimsoll.errors import MissingExtra
+from plimsoll.errors import MissingExtra, on_failure
 
 try:
     from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
@@ -146,28 +146,22 @@ class PlimsollMiddleware(Managed[BaseMessage], AgentMiddleware[Any, Any, Any]):
     def wrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> ModelResponse[Any]:
         """Call the model with a view of the messages."""
         call = self._prepared(request)
-        try:
+        with on_failure(call.released):
             try:
                 response = handler(_with(request, call.messages))
             except ContextOverflowError:
                 response = handler(_with(request, call.harder()))
-        except BaseException:
-            call.released()
-            raise
         self._record(call, response)
         return response
 
     async def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> ModelResponse[Any]:
         """Call the model with a view of the messages. What is slow runs in a thread."""
         call = await asyncio.to_thread(self._prepared, request)
-        try:
+        with on_failure(call.released):
             try:
                 response = await handler(_with(request, call.messages))
             except ContextOverflowError:
                 response = await handler(_with(request, await asyncio.to_thread(call.harder)))
-        except BaseException:
-            call.released()
-            raise
         await asyncio.to_thread(self._record, call, response)
         return response
 

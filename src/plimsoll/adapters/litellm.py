@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
-from plimsoll.errors import MissingExtra
+from plimsoll.errors import MissingExtra, on_failure
 
 try:
     import litellm
@@ -60,15 +60,12 @@ class PlimsollHandler(Managed[Any], CustomLogger):
     def completion(self, model: str, messages: list[Any], **request: Any) -> ModelResponse | CustomStreamWrapper:
         """As `litellm.completion`."""
         call = self._prepared({**request, "model": model, "messages": messages})
-        try:
+        with on_failure(call.released):
             try:
                 response = litellm.completion(model=model, messages=call.messages, **request)
             except ContextWindowExceededError as refusal:
                 call.harder(overflow_of(refusal))
                 response = litellm.completion(model=model, messages=call.messages, **request)
-        except BaseException:
-            call.released()
-            raise
         self._record(call, response)
         return response
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, ClassVar, Self, TypeVar, Unpack
 
-from plimsoll.errors import MissingExtra, SettingError
+from plimsoll.errors import MissingExtra, SettingError, on_failure
 
 try:
     from llama_index.core.base.llms.types import ChatMessage, ChatResponse
@@ -214,18 +214,8 @@ def _sending() -> Iterator[None]:
         _IS_SENT.reset(before)
 
 
-@contextmanager
-def _letting_go(call: ModelCall[ChatMessage]) -> Iterator[None]:
-    """There is no answer if anything goes wrong, or nobody reads it."""
-    try:
-        yield
-    except BaseException:
-        call.released()
-        raise
-
-
 def _asked(call: ModelCall[ChatMessage], ask: Callable[[], T]) -> T:
-    with _letting_go(call), _sending():
+    with on_failure(call.released), _sending():
         try:
             return ask()
         except Exception as refusal:
@@ -236,7 +226,7 @@ def _asked(call: ModelCall[ChatMessage], ask: Callable[[], T]) -> T:
 
 
 async def _awaited(call: ModelCall[ChatMessage], ask: Callable[[], Awaitable[T]]) -> T:
-    with _letting_go(call), _sending():
+    with on_failure(call.released), _sending():
         try:
             return await ask()
         except Exception as refusal:
@@ -256,7 +246,7 @@ def _read(call: ModelCall[ChatMessage], ask: Callable[[], Iterator[ChatResponse]
 
     last = piece = _asked(call, first)
     counted: Wire | None = None
-    with _letting_go(call):
+    with on_failure(call.released):
         while piece is not None:
             yield piece
             last, counted = piece, _counted(piece) or counted
@@ -277,7 +267,7 @@ async def _aread(
 
     last = piece = await _awaited(call, first)
     counted: Wire | None = None
-    with _letting_go(call):
+    with on_failure(call.released):
         while piece is not None:
             yield piece
             last, counted = piece, _counted(piece) or counted

@@ -12,7 +12,7 @@ from base64 import b64encode
 from collections.abc import AsyncGenerator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from plimsoll.errors import MissingExtra
+from plimsoll.errors import MissingExtra, on_failure
 
 try:
     from strands.agent.conversation_manager import ConversationManager
@@ -164,7 +164,7 @@ class PlimsollConversationManager(Managed[Message], ConversationManager):
             return
         call = await asyncio.to_thread(self._prepared, context)
         end: ModelStopReason | None = None
-        try:
+        with on_failure(call.released):
             try:
                 async for event in next_fn(self._with(context, call)):
                     end = event if isinstance(event, ModelStopReason) else end
@@ -174,9 +174,6 @@ class PlimsollConversationManager(Managed[Message], ConversationManager):
                 async for event in next_fn(self._with(context, call)):
                     end = event if isinstance(event, ModelStopReason) else end
                     yield event
-        except BaseException:
-            call.released()
-            raise
         await asyncio.to_thread(self._record, call, end)
 
     def _prepared(self, context: InvokeModelContext) -> ModelCall[Message]:

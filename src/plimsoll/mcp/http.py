@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from plimsoll.errors import SettingError
+from plimsoll.errors import SettingError, on_failure
 from plimsoll.limits import MCP_TOKEN_CHARS_MIN
 from plimsoll.mcp.server import server_for
 from plimsoll.mcp.sessions import ServedSessions
@@ -111,11 +111,8 @@ def is_loopback(host: str) -> bool:
 def _listening(host: str, port: int) -> socket.socket:
     family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
     bound = socket.socket(family, socket.SOCK_STREAM)
-    try:
+    with on_failure(bound.close):
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((host, port))
         bound.listen(128)
-    except BaseException:
-        bound.close()
-        raise
     return bound

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from plimsoll.conversations.conversations import Conversations
-from plimsoll.errors import MissingExtra
+from plimsoll.errors import MissingExtra, on_failure
 from plimsoll.proxy.access import Head, refusal
 from plimsoll.proxy.flow import Asked, Flow, format_of_route
 from plimsoll.proxy.headers import credentials, outbound
@@ -143,11 +143,8 @@ class Proxy:
                     skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
                     allow_redirects=False,
                 ) as reply:
-                    try:
+                    with on_failure(reply.close):
                         found = await self._replied(request, reply, relay)
-                    except BaseException:
-                        reply.close()
-                        raise
                     if isinstance(found, web.StreamResponse):
                         return found
                     reply.close()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.conversations.conversations import Conversations
 from plimsoll.dataclass import dataclass
-from plimsoll.errors import SessionNotFound, SettingError
+from plimsoll.errors import SessionNotFound, SettingError, on_failure
 from plimsoll.policy.policy import PolicyChoice
 from plimsoll.protocols import Durability
 from plimsoll.session.session import Session
@@ -85,7 +85,7 @@ class WrappedClient(_Wrapped):
         exchange = state.exchange(path, given.get("body"))
         if exchange is None:
             return send(path, **given)
-        try:
+        with on_failure(exchange.released):
             try:
                 response = send(path, **{**given, "body": exchange.body})
             except state.refusals as refusal:
@@ -93,9 +93,6 @@ class WrappedClient(_Wrapped):
                 if body is None:
                     raise
                 response = send(path, **{**given, "body": body})
-        except BaseException:
-            exchange.released()
-            raise
         if given.get("stream") and _is_stream(response):
             response._iterator = exchange.read(response._iterator)  # noqa: SLF001 - what the stream is iterated by
             response.close = exchange.closing(response.close)
@@ -116,7 +113,7 @@ class WrappedAsyncClient(_Wrapped):
         exchange = await to_thread(state.exchange, path, given.get("body"))
         if exchange is None:
             return await send(path, **given)
-        try:
+        with on_failure(exchange.released):
             try:
                 response = await send(path, **{**given, "body": exchange.body})
             except state.refusals as refusal:
@@ -124,9 +121,6 @@ class WrappedAsyncClient(_Wrapped):
                 if body is None:
                     raise
                 response = await send(path, **{**given, "body": body})
-        except BaseException:
-            exchange.released()
-            raise
         if given.get("stream") and _is_stream(response):
             response._iterator = await exchange.aread(response._iterator)  # noqa: SLF001 - what the stream is iterated by
             response.close = exchange.closing(response.close)

@@ -10,7 +10,7 @@ from os import PathLike
 from typing import Any
 
 from plimsoll.compaction.meter import meter_for
-from plimsoll.errors import SessionExists, UnsafeName
+from plimsoll.errors import SessionExists, UnsafeName, on_failure
 from plimsoll.formats.registry import format_named
 from plimsoll.limits import FOREIGN_COMPACTIONS_MAX
 from plimsoll.policy.policy import policy_of
@@ -113,11 +113,8 @@ def _updated(
 ) -> Session:
     name = _name_for(_loaded(source), _given_path(source, path)) if name is None else name
     session = open_session(name, store=store, create=False, **{"project": False, **options})
-    try:
+    with on_failure(session.close):
         session.update(source.raw() if isinstance(source, Transcript) else source)
-    except BaseException:
-        session.close()
-        raise
     return session
 
 
