@@ -52,8 +52,10 @@ def collapse_rereads(view: WorkingView, goal_tokens: int) -> None:
     found: list[tuple[ViewExchange, int, int, CallKey]] = []
     needed: set[CallKey] = set()
     for exchange, number, index, result in results_of(view):
+        if len(result.content) < REPEAT_CHARS_MIN or result.media:
+            continue
         key = call_of(exchange, result)
-        if key is None or len(result.content) < REPEAT_CHARS_MIN or result.media:
+        if key is None:
             continue
         if is_changed_since(result):
             needed.add(key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from plimsoll.regex import regex
@@ -22,8 +23,14 @@ _TEST = regex(r"\A[Tt]ests?[_-]|[_.-](?:[Tt]ests?|[Ss]pec)\Z|(?<=[a-z0-9])Tests?
 _STATES = ("modified", "read", "seen")
 
 
-def one_each(facts: Sequence[Fact]) -> list[Fact]:
+def one_each(facts: Iterable[Fact]) -> Sequence[Fact]:
     """Return one fact per file. A relative name is merged into the absolute name it is a suffix of, if that is unique."""
+    return _one_each(tuple(facts))
+
+
+@lru_cache(2)
+def _one_each(facts: Sequence[Fact]) -> Sequence[Fact]:
+    """Cached, because one rendering asks several times."""
     absolute_by_suffix: dict[str, list[str]] = {}
     for fact in facts:
         parts = fact.text.split("/")
@@ -40,7 +47,7 @@ def one_each(facts: Sequence[Fact]) -> list[Fact]:
             found[key] = _merged(known, fact)
         else:
             found[key] = fact if key == fact.text else fact._replace(text=key)
-    return list(found.values())
+    return tuple(found.values())
 
 
 def _merged(one: Fact, other: Fact) -> Fact:

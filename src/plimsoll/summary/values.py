@@ -137,10 +137,7 @@ def _reused(rows: Sequence[_Row]) -> Callable[[str, str], tuple[str, float]]:
     """
     taken = {word.strip(",") for row in rows for word in row.asked.split()}
     columns = {
-        column
-        for row in rows
-        for column, cell in (row.cells or {}).items()
-        if any(code in taken for code in cell.split())
+        column for row in rows for column, cell in (row.cells or {}).items() if not taken.isdisjoint(cell.split())
     }
 
     def reused(column: str, cell: str) -> tuple[str, float]:
