@@ -144,15 +144,14 @@ def check(case: Case) -> bool:
 
 def check_view(case: Case, fitted: plimsoll.Fitted, budget: int) -> None:
     """What is true of every view; and it is as large as the report says."""
-    proof.fits(fitted.messages, budget, case.format, case.model)
-    check_count(case, fitted)
+    counted = proof.fits(fitted.messages, budget, case.format, case.model)
+    check_count(case, fitted, counted)
 
 
-def check_count(case: Case, fitted: plimsoll.Fitted) -> None:
+def check_count(case: Case, fitted: plimsoll.Fitted, counted: int) -> None:
     """The report's size is the result's own count; where Anthropic's messages join, at most their frames above it."""
     blocks = (block for message in fitted.messages for block in message.get("content") or ())
     joins = len(list(blocks)) if case.format == "anthropic" else 0
-    counted = plimsoll.count_tokens(fitted.messages, format=case.format, model=case.model)
     assert 0 <= fitted.report.tokens_after - counted <= 12 * joins
 
 
