@@ -31,7 +31,7 @@ _PROMPT_CHARS_PER_TOKEN = 2
 """Few, so that a prompt is never longer than the model may read."""
 
 
-class Said(NamedTuple):
+class SaidMessage(NamedTuple):
     """A message of a session, for reading."""
 
     position: int
@@ -61,7 +61,7 @@ class Place:
 
 
 def read_messages(
-    messages: Sequence[Said], place: Place, policy: Policy, *, asks_model: bool
+    messages: Sequence[SaidMessage], place: Place, policy: Policy, *, asks_model: bool
 ) -> Generator[SummaryRequest, SummaryReply, list[Memory]]:
     """The memories in messages, without ids. What no model was asked about, or failed to answer, is read by rules."""
     found: list[Memory] = []
@@ -76,15 +76,15 @@ def read_messages(
     return found
 
 
-def _by_rules(messages: Sequence[Said]) -> Iterator[tuple[Said, UserStatement]]:
+def _by_rules(messages: Sequence[SaidMessage]) -> Iterator[tuple[SaidMessage, UserStatement]]:
     for said in messages:
         for statement in from_message(said.message, after_result=said.after_result):
             yield said, statement
 
 
 def _by_model(
-    messages: Sequence[Said], policy: Policy
-) -> Generator[SummaryRequest, SummaryReply, list[tuple[Said, UserStatement]] | None]:
+    messages: Sequence[SaidMessage], policy: Policy
+) -> Generator[SummaryRequest, SummaryReply, list[tuple[SaidMessage, UserStatement]] | None]:
     """What a model finds; None if it fails, or there is nothing to read."""
     texts = {said.position: text for said in messages if (text := said.text)}
     if not texts:
@@ -100,7 +100,7 @@ def _by_model(
     return None
 
 
-def _portions(messages: Sequence[Said], policy: Policy) -> Iterator[Sequence[Said]]:
+def _portions(messages: Sequence[SaidMessage], policy: Policy) -> Iterator[Sequence[SaidMessage]]:
     """Messages in portions that a model reads at once."""
     room = policy.summarizer_input_tokens_max * _PROMPT_CHARS_PER_TOKEN // 2
     start = chars = 0
@@ -113,7 +113,7 @@ def _portions(messages: Sequence[Said], policy: Policy) -> Iterator[Sequence[Sai
     yield messages[start:]
 
 
-def _memory(said: Said, statement: UserStatement, place: Place) -> Memory:
+def _memory(said: SaidMessage, statement: UserStatement, place: Place) -> Memory:
     by: Speaker = "user" if said.message.role == "user" else "assistant"
     origin = MemoryOrigin(
         time_ms=said.time_ms, session=place.session, message=f"m{said.position}", created_ms=place.created_ms

@@ -21,7 +21,7 @@ from plimsoll.session.recorder import SessionRecorder
 
 if TYPE_CHECKING:
     from plimsoll.memory.memories import Memories
-    from plimsoll.memory.reading import Place, Said
+    from plimsoll.memory.reading import Place, SaidMessage
     from plimsoll.protocols import Memory, MemoryStore
 
 Result = TypeVar("Result")
@@ -169,15 +169,15 @@ def _place(recorder: SessionRecorder) -> Place:
     return Place(session=recorder.log.name, created_ms=created_ms, scopes=scopes)
 
 
-def _said(recorder: SessionRecorder, start: int, end: int) -> Sequence[Said]:
+def _said(recorder: SessionRecorder, start: int, end: int) -> Sequence[SaidMessage]:
     """The messages of the history at positions `[start, end)`, and whether each follows a tool result."""
-    from plimsoll.memory.reading import Said  # noqa: PLC0415 - only needed with memories
+    from plimsoll.memory.reading import SaidMessage  # noqa: PLC0415 - only needed with memories
 
     records = recorder.state.history.messages(max(0, start - 1), end)
     decode = recorder.meter.format.decode
     messages = [(record, decode(record.data["m"], record.position)) for record in records]
     return [
-        Said(record.position, record.at_ms, message, after_result=before is not None and bool(before[1].results))
+        SaidMessage(record.position, record.at_ms, message, after_result=before is not None and bool(before[1].results))
         for before, (record, message) in zip([None, *messages[:-1]], messages, strict=True)
         if record.position >= start
     ]

@@ -50,16 +50,8 @@ def shrink_value(  # noqa: PLR0913 - one call with its options
     lists = {key: rows for key, rows in frame.items() if isinstance(rows, list)}
     key, kept = max(lists, key=lambda name: len(lists[name]), default=""), list[int]()
     if key in lists and len(lists[key]) > items_max:
-        rows = lists[key]
-        kept = _rows_kept(len(rows), [path[1][1] for path in outliers if _is_in(path, rows)], items_max)
-        frame[key] = shown = [rows[index] for index in kept]
-        places = {index: place for place, index in enumerate(kept)}
-        outliers = [
-            (path[0], (shown, places[path[1][1]]), *path[2:]) if _is_in(path, rows) else path
-            for path in outliers
-            if not _is_in(path, rows) or path[1][1] in places
-        ]
-        note = {**note, "shown": f"{len(kept)} of {len(rows):,} in {key!r}: {_ranges(kept)}"}
+        kept, outliers = _cut_rows(frame, key, items_max, outliers)
+        note = {**note, "shown": f"{len(kept)} of {len(lists[key]):,} in {key!r}: {_ranges(kept)}"}
     head = render_json({unused_key(NOTE_KEY, frame): note})
     room = tokens_max - counter.upper(head) - 1
     body = _with_inner(frame, room, counter, inner)
@@ -81,6 +73,21 @@ def shrink_value(  # noqa: PLR0913 - one call with its options
             language=language,
         )
     return f"{head[:-1]},{text[1:]}"
+
+
+def _cut_rows(
+    frame: dict[str, Any], key: str, items_max: int, outliers: Sequence[Path]
+) -> tuple[list[int], list[Path]]:
+    """Keep some rows of a list of the frame, which is changed. Returns which, and the paths as they lead to them now."""
+    rows = frame[key]
+    kept = _rows_kept(len(rows), [path[1][1] for path in outliers if _is_in(path, rows)], items_max)
+    frame[key] = shown = [rows[index] for index in kept]
+    places = {index: place for place, index in enumerate(kept)}
+    return kept, [
+        (path[0], (shown, places[path[1][1]]), *path[2:]) if _is_in(path, rows) else path
+        for path in outliers
+        if not _is_in(path, rows) or path[1][1] in places
+    ]
 
 
 def _rows_left(text: str, key: str) -> int:
