@@ -46,7 +46,11 @@ def kinds_of(text: str, terms: set[str]) -> int:
         (QUESTION if _asks(text) else 0)
         | (NUMBER if _DIGIT.search(text) or not _NUMBER_TERMS.isdisjoint(terms) else 0)
         | (TIME if not _TIME_TERMS.isdisjoint(terms) else 0)
-        | (OPENING if text.startswith("{") and text.count("{") > text.count("}") else 0)
+        | (
+            OPENING
+            if text[:_BORDER_CHARS_MIN].lstrip("[ \r\n\t").startswith("{") and text.count("{") > text.count("}")
+            else 0
+        )
     )
 
 
@@ -69,7 +73,7 @@ def unit_ends(text: str) -> Iterator[int]:
     at = 0
     for first, end in (*_joined(text, rows), (len(text), len(text))):
         while at < len(borders) and borders[at] <= first:
-            if borders[at] > start:
+            if borders[at] - start >= _BORDER_CHARS_MIN:
                 yield from _prose_ends(text, start, borders[at], _JSON_BREAKS)
                 start = borders[at]
             at += 1
@@ -91,10 +95,14 @@ def _prose_ends(text: str, start: int, stop: int, breaks: Sequence[tuple[str, in
         yield stop
 
 
+_BORDER_CHARS_MIN = 16
+"""An object that begins or ends nearer to another is not apart from it."""
+
 _KEY_CHARS = 80
 _KEY = regex(r"\"[^\"]{1,60}\"\s{0,8}:\s{0,8}\Z")
 _AFTER = regex(r"[,\s]{0,200}")
-_JSON_MARK = regex(r'"(?:[^"\\]|\\.)*"|[\[{\]}]', re.DOTALL)
+_JSON_MARK = regex(r'"(?:[^"\\]|\\.?)*(?:"|\Z)|[\[{\]}]', re.DOTALL)
+"""A string, or a bracket. A string that has no end goes to the end of the text: it is read once."""
 
 
 def _rows(text: str) -> tuple[list[tuple[int, int]], list[int]]:

@@ -241,3 +241,21 @@ def test_units_cover_a_text(text):
 
     assert sum(sizes) == len(text)
     assert all(0 < size <= 350 for size in sizes)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"' + '\\"' * 100_000,
+        '{"' + '\\"' * 50_000 + "\\",
+        "{" * 30_000 + "}" * 30_000,
+        '[{"' * 30_000,
+        '{"a":' * 30_000 + "1" + "}" * 30_000,
+    ],
+)
+def test_damaged_json_is_divided_in_linear_time(text):
+    """Strings without an end, and brackets without number."""
+    ends = list(unit_ends(text))
+
+    assert ends[-1] == len(text)
+    assert ends == sorted(set(ends))
