@@ -16,7 +16,7 @@ import pytest
 import plimsoll
 from amounts import examples
 from generated import FORMATS, maker_for
-from plimsoll.errors import FormatError, PlimsollError
+from plimsoll.errors import FormatError, PlimsollError, SettingError
 from plimsoll.limits import WHOLE_NUMBER_BITS_MAX
 
 
@@ -263,6 +263,22 @@ def test_a_number_that_json_cannot_hold_is_refused(kind: str) -> None:
         with pytest.raises(FormatError, match="cannot be sent as JSON") as refused:
             call()
         assert refused.value.position == 1
+
+
+@pytest.mark.parametrize(
+    "odd", [b"bytes", {1}, object(), _FailingModel(), _cycle(), _deep()], ids=lambda odd: type(odd).__name__
+)
+def test_odd_system_text_and_tools_are_refused(odd: Any) -> None:
+    """A system block and a tool's schema are held to what JSON can hold, as messages are."""
+    messages = [{"role": "user", "content": "hello"}]
+    system = [{"type": "text", "text": odd}]
+    tool = {"name": "look", "input_schema": {"type": "object", "properties": odd}}
+    with pytest.raises(FormatError):
+        plimsoll.fit(messages, max_tokens=500, format="anthropic", system=system)
+    with pytest.raises(FormatError):
+        plimsoll.open("one", store="memory:", max_tokens=500, format="anthropic", system=system)
+    with pytest.raises(SettingError, match="tools"):
+        plimsoll.fit(messages, max_tokens=500, format="anthropic", tools=[tool])
 
 
 @pytest.mark.parametrize("kind", [None, 7, ""])

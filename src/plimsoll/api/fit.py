@@ -15,7 +15,7 @@ from plimsoll.compaction.meter import ContextMeter, checked_tools, meter_for
 from plimsoll.compaction.result import Fitted, Report
 from plimsoll.formats.detect import RequestContext
 from plimsoll.formats.registry import decode_all
-from plimsoll.formats.system_text import repaired, system_message
+from plimsoll.formats.system_text import checked_system, repaired, system_message
 from plimsoll.formats.wire import copied, copied_value
 from plimsoll.tokens.counter import counter_for, message_counter_for
 from plimsoll.tokens.registry import DEFAULT_MODEL
@@ -176,6 +176,7 @@ def _request(  # noqa: PLR0913, PLR0917 - the options of fit, checked in one pla
     system: SystemText,
     counter: CounterChoice,
 ) -> _Request:
+    system = checked_system(system)
     found, decoded = decode_all(messages, format, RequestContext(model=model, system=system, tools=tools))
     meter = meter_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=policy, counter=counter)
     meter.messages.prime(decoded, chars_max=meter.budget.tokens * READ_CHARS_PER_TOKEN)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from plimsoll.compaction.tool_names import TOOL_NAMES, ToolNames
 from plimsoll.dataclass import dataclass
-from plimsoll.errors import SettingError
+from plimsoll.errors import FormatError, SettingError
 from plimsoll.formats.cache_marks import NO_MARKS, LeadingMarks, leading_marks
 from plimsoll.formats.detect import tool_list
 from plimsoll.formats.format import Format, SystemText
 from plimsoll.formats.system_text import system_message
-from plimsoll.formats.wire import plain
+from plimsoll.formats.wire import exact
 from plimsoll.limits import RECALL_OUTPUT_TOKENS_MAX
 from plimsoll.message import Message, Opaque, Reasoning
 from plimsoll.policy.budget import Budget, Level, LoadLines, ResolvedLines, Status, level_of, status_of
@@ -292,7 +292,10 @@ def checked_tools(tools: object) -> list[Mapping[str, Any]] | None:
     """Tool definitions as objects. Raises SettingError for anything else."""
     if tools is None:
         return None
-    found = [plain(tool) for tool in tool_list(tools)]
+    try:
+        found = [exact(tool) for tool in tool_list(tools)]
+    except FormatError as error:
+        raise SettingError("tools", error.reason) from error.__cause__
     if not all(isinstance(tool, Mapping) for tool in found):
         raise SettingError("tools", "each tool definition must be an object")
     return found

@@ -143,9 +143,10 @@ def check_tools(findings: Findings, tools: Iterable[Mapping[str, Any]], *, chars
         if name is None:
             continue  # a tool of the provider's own
         check_tool_name(findings, name, chars_max=chars_max)
-        if isinstance(name, str) and name in seen:
-            findings.add("duplicate_tool", f"two tools are called {ascii(name)[:60]}")
-        seen.add(str(name))
+        if isinstance(name, str):
+            if name in seen:
+                findings.add("duplicate_tool", f"two tools are called {ascii(name)[:60]}")
+            seen.add(name)
 
 
 def check_blocks(findings: Findings, blocks: list[Any], allowed: Mapping[str, str]) -> None:

@@ -12,7 +12,7 @@ from plimsoll.formats.format import Converted, Loss, SystemText, Violation
 from plimsoll.formats.intake import received
 from plimsoll.formats.registry import decode_all, format_named, format_of
 from plimsoll.formats.system_text import system_message
-from plimsoll.formats.wire import copied, plain
+from plimsoll.formats.wire import copied, exact
 from plimsoll.message import FormatName, Wire
 
 
@@ -85,5 +85,5 @@ def validate(
         except FormatError as error:
             raise FormatError(error.reason, position=position) from None
     found = format_of(taken._replace(wires=checked), format, RequestContext(model=model, system=system, tools=tools))
-    offered = [tool for tool in map(plain, tools or ()) if isinstance(tool, Mapping)]
+    offered = [tool for tool in map(exact, tools or ()) if isinstance(tool, Mapping)]
     return found.validate(checked, system=system, tools=offered)

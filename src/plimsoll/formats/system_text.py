@@ -10,8 +10,21 @@ from plimsoll.formats.cache_marks import NO_MARKS, keep_last, leading_marks
 from plimsoll.formats.checks import in_words
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.rules import RULES
-from plimsoll.formats.wire import copied
+from plimsoll.formats.wire import copied, exact
 from plimsoll.message import Message, Opaque, Part, Text
+
+
+def checked_system(system: SystemText) -> SystemText:
+    """The system text in JSON's own types. Raises FormatError for anything but text or a list."""
+    if system is None or type(system) is str:
+        return system
+    if not isinstance(system, (str, list)):
+        raise FormatError(_NOT_SYSTEM.format(type(system).__name__))
+    found: SystemText = exact(system)
+    return found
+
+
+_NOT_SYSTEM = "system must be text or a list of text blocks, not {}"
 
 
 def system_message(system: SystemText) -> Message:
@@ -20,7 +33,7 @@ def system_message(system: SystemText) -> Message:
         return Message(role="system", parts=(Text(text=system),))
     if isinstance(system, list):
         return Message(role="system", parts=tuple(_part(block) for block in system))
-    raise FormatError(f"system must be text or a list of text blocks, not {type(system).__name__}")
+    raise FormatError(_NOT_SYSTEM.format(type(system).__name__))
 
 
 def repaired(system: SystemText) -> SystemText:

@@ -197,7 +197,7 @@ def pauses_s(wait_s: object) -> Iterator[float]:
     """Yield the pauses between tries until `wait_s` seconds have passed. Raises SettingError."""
     if isinstance(wait_s, bool) or not isinstance(wait_s, (int, float)) or not wait_s >= 0:
         raise SettingError("wait_s", f"a number of seconds, 0 or more, is needed, not {short_repr(wait_s)}")
-    return _pauses_s(float(wait_s))
+    return _pauses_s(float(min(wait_s, sys.maxsize)))
 
 
 def _pauses_s(wait_s: float) -> Iterator[float]:

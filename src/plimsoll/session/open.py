@@ -29,6 +29,7 @@ from plimsoll.errors import (
 from plimsoll.formats.detect import RequestContext, detect
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import format_named
+from plimsoll.formats.system_text import checked_system
 from plimsoll.limits import SESSION_TITLE_CHARS_MAX
 from plimsoll.message import FormatName
 from plimsoll.policy.policy import Policy, PolicyChoice, policy_named, policy_of
@@ -310,7 +311,7 @@ def _meter(options: Mapping[str, Any]) -> ContextMeter:
         policy=policy_of(options["policy"], "ladder"),
         counter=options["counter"],
     )
-    return replace(meter, recall=recall, tool_names=names, system=options["system"])
+    return replace(meter, recall=recall, tool_names=names, system=checked_system(options["system"]))
 
 
 def _remembered_options(log: SessionLog, newest: Iterable[Record]) -> dict[str, Any]:
