@@ -40,8 +40,8 @@ ROUNDS_MAX = 3
 def prove(view: WorkingView, task: Task, covers: tuple[int, int] | None) -> bool:
     """Cut the view to the budget; True if anything had to be cut.
 
-    Exchanges that need not stay are removed down to the size that the policy leaves alone: a view between that and the budget
-    would be compacted again when it comes back.
+    If the task settles, exchanges that need not stay are removed down to the size that the policy leaves alone: a view between
+    that and the budget would be compacted again when it comes back.
     `covers` are the positions that the summary in the view covers. Messages removed outside of it get an omission notice where
     one fits. Raises CannotFit if system text and the newest user message, cut to their markers, exceed the budget.
     """
@@ -51,7 +51,7 @@ def prove(view: WorkingView, task: Task, covers: tuple[int, int] | None) -> bool
         return False
     if held_tokens(view) > budget_tokens:
         hold_within(view, held_room(view, budget_tokens), budget_tokens)
-    rest_tokens = untouched_tokens_max(task.policy, budget_tokens)
+    rest_tokens = untouched_tokens_max(task.policy, budget_tokens) if task.settles else budget_tokens
     for _ in range(ROUNDS_MAX):
         _shed_tail(view, rest_tokens)
         _cut_summary(view, budget_tokens)

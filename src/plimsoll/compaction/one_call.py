@@ -7,8 +7,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from plimsoll.compaction.drive import drive
 from plimsoll.compaction.engine import compact, is_futile, reworded, untouched
 from plimsoll.compaction.join import entry_of, origins, split_joined
+from plimsoll.compaction.levels import untouched_tokens_max
 from plimsoll.compaction.meter import ContextMeter
 from plimsoll.compaction.normalize import fed, placed
 from plimsoll.compaction.plan import Outline
@@ -46,6 +48,26 @@ class MeasuredConversation:
         task = meter.task(tokens, query=query, ask_model=asks)
         if not (tokens > meter.budget.tokens or meter.policy.acts_at(tokens, meter.budget.tokens)):
             return untouched(self.in_input_order, task, tokens)
+        # A model is asked once: what it wrote is not asked for again after a second look.
+        outline = yield from self.compacted(replace(task, settles=asks), tokens)
+        if not asks and outline.stage == "fit" and self._acts_on(outline):
+            outline = yield from self.compacted(task, tokens)
+        return outline
+
+    def _acts_on(self, outline: Outline) -> bool:
+        """Whether the policy would change what it has just made, if it came back: a cut between its load line and the budget."""
+        meter = self.meter
+        if outline.tokens_after <= untouched_tokens_max(meter.policy, meter.budget.tokens):
+            return False
+        messages = [entry.message for entry in outline.entries]
+        system = None if self.system is None else system_text(messages.pop(0), self.system)
+        again = conversation(meter, messages, system, None)
+        task = meter.task(outline.tokens_after)
+        return drive(again.compacted(replace(task, settles=False), outline.tokens_after), None).changed
+
+    def compacted(self, task: Task, tokens: int) -> Generator[SummaryRequest, SummaryReply, Outline]:
+        """Compact to the task's budget; unchanged if the messages fit and too little would be gained."""
+        meter = self.meter
         entries = split_joined(self.entries, meter.format)
         task = _recollected(task, entries)
         view = meter.working_view(entries, language=self.language)

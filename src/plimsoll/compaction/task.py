@@ -55,6 +55,8 @@ class Task:
     """True if the run was requested explicitly; any progress is then enough."""
     ask_model: bool = False
     """True if a summariser can answer a SummaryRequest."""
+    settles: bool = True
+    """Whether a final cut goes on until the policy leaves the view alone, and not only until it fits."""
     original: Callable[[int], Message | None] | None = None
     """Returns the history message at a position, for facts that a cut message no longer shows."""
 
