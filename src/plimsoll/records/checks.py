@@ -76,6 +76,7 @@ def _rollback(record: Record, data: Mapping[str, Any]) -> bool:
         and _are(data.get("unbound", []), _is_count)
         and all(_is_earlier(data.get(name, -1), record.seq) for name in ("base", "prev"))
         and _state(data.get("state"))
+        and (data.get("usage") is None or (isinstance(data["usage"], dict) and _usage(record, data["usage"])))
     )
 
 

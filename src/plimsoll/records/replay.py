@@ -274,6 +274,8 @@ class ViewState:
         self._rebuild(record, self._known())
         self.tally = Tally(unbound_at(self.entries, record.data.get("unbound", ())))
         self.no_progress_at = (Level.emergency, len(self.entries))
+        if (usage := record.data.get("usage")) is not None:
+            self._reported({**usage, "event": self.event})
 
     def _edited(self, record: Record) -> None:
         """Apply removed and changed messages: patch the view, or rebuild it from a compaction that does not cover them."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from plimsoll.dataclass import dataclass
 from plimsoll.limits import SETTING_TOKENS_MAX
+from plimsoll.protocols import SessionLog
 from plimsoll.tokens.calibrate import Calibrator
 
 
@@ -43,6 +44,16 @@ class Usage:
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready, with the message id and the total."""
         return {"id": self.id, **asdict(self), "total_tokens": self.total_tokens}
+
+
+def newest_usage(log: SessionLog, event: int | None) -> Mapping[str, Any] | None:
+    """The newest report on a request of the view that goes on from record `event`; None without one, or after an edit."""
+    for record in log.read_back():
+        if record.kind == "edit" or (event is not None and record.seq <= event):
+            return None
+        if record.kind == "usage" and record.data.get("event", -1) == event:
+            return record.data
+    return None
 
 
 def usage_of(report: object, *, model: str | None = None) -> Usage | None:

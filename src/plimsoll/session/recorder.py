@@ -35,7 +35,7 @@ from plimsoll.records.history import History
 from plimsoll.records.ledgers import Ledgers, extend_by_position, ledger_data
 from plimsoll.records.packing import packed, unpacked
 from plimsoll.records.replay import ViewState
-from plimsoll.records.usage import Usage, usage_data
+from plimsoll.records.usage import Usage, newest_usage, usage_data
 from plimsoll.records.values import Compaction, compaction_data, compaction_of, seq_of, view_items
 from plimsoll.session.level_log import log_level_change
 from plimsoll.session.message_cache import MessageCache
@@ -285,19 +285,21 @@ class SessionRecorder:
         """Undo a compaction in force and those after it."""
         chain = self.chain()
         seq = chain.to_undo(compaction_id)
-        return self._go_on_from(chain.before(seq), seq)
+        return self._go_on_from(chain.before(seq), seq, record_at(self.log, seq).data["prev"])
 
     def reapply(self, compaction_id: str | None) -> Compaction:
         """Redo a compaction that was undone."""
         seq = self.chain().to_redo(compaction_id)
-        return self._go_on_from(seq, seq)
+        return self._go_on_from(seq, seq, seq)
 
-    def _go_on_from(self, base: int | None, about: int) -> Compaction:
+    def _go_on_from(self, base: int | None, about: int, event: int | None) -> Compaction:
+        """Go back to the view that `event` began. What the provider counted for it holds again."""
         state = self.state
         undone = {**state.snapshot(), "stats": totals_at(self.log, base)}
         bound = self.meter.bound(state.history.decoded(turned_at(self.log, base), self.log.messages))
         data = {"about": about, "base": base, "prev": state.event, "unbound": bound, "state": undone}
-        self._write("rollback", data)
+        self._write("rollback", {**data, "usage": newest_usage(self.log, event)})
+        self.calibrate()
         return compaction_of(record_at(self.log, about), undone=about not in self.chain().in_force())
 
     # --- pins, usage, forks

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -281,3 +282,31 @@ def test_estimated_models_learn_ratio_and_offset_together() -> None:
 
         assert truth <= session.status().current_tokens <= truth * 1.05
         assert session.status().unseen_tokens == pytest.approx(4_000, rel=0.1)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_the_provider_counted_holds_again_after_a_rollback(tmp_path: Path, again: bool) -> None:
+    """An estimate is larger than the provider's count: an undone compaction would be due again at once."""
+    with plimsoll.open("x", store=tmp_path, model="claude-sonnet-4-6", max_tokens=20_000) as session:
+        for number in range(12):
+            session.append({"role": "user", "content": f"{number}: " + "tell me about the harbour " * 120})
+            session.append({"role": "assistant", "content": "it has a crane and a quay " * 60})
+        counted = session.check().current_tokens
+        session.record_usage(counted * 2 // 3, 20)
+        session.append({"role": "user", "content": "and the lighthouse?"})
+        before, shown = session.check().current_tokens, session.peek()
+        made = session.compact()
+        session.view()
+        session.record_usage(1_000, 20)
+        after = session.check().current_tokens
+        session.rollback(made.id)
+
+        assert session.check().current_tokens == before
+        assert session.view() == shown
+        if again:
+            session.reapply()
+            assert session.check().current_tokens == after
+            session.rollback()
+    with plimsoll.open("x", store=tmp_path) as session:
+        assert session.check().current_tokens == before
+        assert session.view() == shown
