@@ -103,7 +103,7 @@ def test_the_newest_request_is_shown_as_it_was_counted(run: Any, imported: str, 
     for rows in ("roles", "kinds"):
         assert sum(row["tokens"] for row in told[rows]) == told["total_tokens"]
     out = run(command, source).out
-    assert "20,060 tokens (10 %), 20,057 of them from its cache; answer m7: 7" in out
+    assert "20,060 tokens (10 %), 20,057 of them from its cache; its answer m7: 7 tokens" in out
     assert "of the window of 200,000" in out
     assert "not in this file" in out
 

@@ -219,8 +219,7 @@ def test_reads_no_further_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
         monkeypatch.setattr(log, "read_messages", counting)
         assert len(session.messages(last=5)) == 5
-
-    assert len(seen) <= 64
+        assert len(seen) <= 64
 
 
 def test_a_page_is_decoded_once() -> None:
