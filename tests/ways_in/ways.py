@@ -337,6 +337,44 @@ class GoogleAdk(Kept):
         return [*first, *(wire for content in request.contents for wire in dialect.wires(content))]
 
 
+class SyncOfItems(Sync):
+    """The same with the items of Responses: what they cost, and so what fits, is another thing."""
+
+    def sent(self, history: list[Wire]) -> list[Wire]:
+        """The view of the items, in Chat Completions' form."""
+        return as_chat(super().sent(as_items(history)))
+
+
+class OpenAIAgents(Kept):
+    """A filter that the OpenAI Agents SDK asks before a model call. Its items are those of Responses."""
+
+    def __init__(self, store: str, max_tokens: int, **options: Any) -> None:
+        from plimsoll.adapters.openai_agents import PlimsollFilter
+
+        self._filter = PlimsollFilter(store=store, max_tokens=max_tokens, model="gpt-4o", name=NAME, **options)
+        self.conversations = self._filter.conversations
+
+    def sent(self, history: list[Wire]) -> list[Wire]:
+        """The items of the call, in Chat Completions' form."""
+        from agents import Agent
+        from agents.run_config import CallModelData, ModelInputData
+
+        given: Any = as_items(history)
+        data = CallModelData(ModelInputData(input=given, instructions=None), Agent(name="keeper"), None)
+        items: Any = asyncio.run(self._filter(data)).input
+        return as_chat(items)
+
+
+def as_items(history: list[Wire]) -> list[Wire]:
+    """The items of Responses that say the same."""
+    return list(plimsoll.convert(history, to="openai-responses").messages)
+
+
+def as_chat(items: list[Wire]) -> list[Wire]:
+    """The messages of Chat Completions that say the same; what is in that form already stays as it is."""
+    return list(plimsoll.convert(items, to="openai-chat").messages)
+
+
 WAYS: dict[str, tuple[Callable[..., Way], str | None]] = {
     "sync": (Sync, None),
     "wrapped": (Wrapped, None),
@@ -348,6 +386,7 @@ WAYS: dict[str, tuple[Callable[..., Way], str | None]] = {
     "litellm": (LiteLLM, "litellm"),
     "llama-index": (LlamaIndex, "llama_index"),
     "google-adk": (GoogleAdk, "google.adk"),
+    "openai-agents": (OpenAIAgents, "agents"),
 }
 """By name: how it is made, and the framework without which it is left out."""
 
