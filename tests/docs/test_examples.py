@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import splintr
 
+import plimsoll
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 TEXT = (EXAMPLES / "conversation.json").read_text(encoding="utf-8")
 MESSAGES = json.loads(TEXT)
@@ -68,3 +70,22 @@ def test_reads_the_same_file_again():
     ]
 
     assert len(set(results)) < len(results)
+
+
+@pytest.mark.slow
+def test_the_readme_shows_what_comes_out():
+    """README's figures and its excerpt of the summary are those of the recording; lines of dots leave out others."""
+    readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
+    told = readme[readme.index("## What the model sees") :]
+    shown = told[told.index("```") + 3 :].split("```")[0]
+    fitted = plimsoll.fit(MESSAGES, max_tokens=2_500)
+    summary = " ".join(fitted.messages[2]["content"].split())
+
+    assert f"{len(MESSAGES)} messages and {plimsoll.count_tokens(MESSAGES):,} tokens" in told
+    assert f"makes {len(fitted.messages)} messages" in told
+    assert 2_400 < plimsoll.count_tokens(fitted.messages) <= 2_500
+    assert f"the {len(MESSAGES) - 3} others" in told
+    lines = [line for line in re.sub(r"\n  (?!\.\.\.)", " ", shown).split("\n") if line.strip(". ")]
+    assert len(lines) > 12
+    for line in lines[:-1]:  # the last one ends in a tag of this machine's
+        assert line.removesuffix(" ...") in summary
