@@ -13,7 +13,6 @@ from types import TracebackType
 from typing import Any, TextIO
 
 from plimsoll.cli.output import BROKEN_PIPE, DONE, INTERRUPTED, REFUSED, WRONG_USAGE, Refused, WrongUsage
-from plimsoll.cli.vocabulary import load_early
 from plimsoll.errors import PlimsollError, SettingError
 from plimsoll.report.neutral import one_line
 
@@ -63,7 +62,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         words = [*words[1:2], "--help"] if words[:1] == ["help"] else words
         if not words or _is_unknown(words[0]):
             return _without_command(words)
-        load_early(words)
         arguments = parser(next((word for word in words if word != "--"), "")).parse_args(words)
     except SystemExit as done:  # argparse has printed the reason
         if words[:1] == ["hook"]:

@@ -7,6 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
@@ -16,6 +17,17 @@ from plimsoll.errors import FormatError, LimitExceeded, SessionNotFound, Setting
 from plimsoll.limits import TRANSCRIPT_SIZE_BYTES_MAX
 
 Loaded: TypeAlias = "plimsoll.Transcript | plimsoll.Conversation"
+
+
+def preload(model: str | None) -> None:
+    """Load the vocabulary in a thread while the file is read and the rest imported. The count itself says what goes wrong."""
+    from threading import Thread
+
+    def load() -> None:
+        with suppress(Exception):
+            plimsoll.preload(model) if model else plimsoll.preload()
+
+    Thread(target=load, daemon=True).start()
 
 
 def summarizer_of(arguments: argparse.Namespace) -> Any:

@@ -7,7 +7,7 @@ import argparse
 import plimsoll
 from plimsoll.cli.options import DEFAULT_MODEL, add_file, add_model, flag
 from plimsoll.cli.output import DONE, print_json, say, show, working
-from plimsoll.cli.source import PlainText, is_session, label_of, open_session, read, read_raw
+from plimsoll.cli.source import PlainText, is_session, label_of, open_session, preload, read, read_raw
 from plimsoll.report.figures import pluralize
 from plimsoll.report.terminal import count_table
 
@@ -26,6 +26,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Weigh and show."""
+    preload(arguments.model)
     if arguments.text:
         return _count_text(arguments, read_raw(arguments.file).decode("utf-8", "replace"))
 

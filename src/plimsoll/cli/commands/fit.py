@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import plimsoll
 from plimsoll.cli.options import FORMAT_NAMES, add_budget, add_file, add_out, add_summarizer, option
 from plimsoll.cli.output import DONE, emit, json_text, tell, working
-from plimsoll.cli.source import is_session, open_session, read, summarizer_of
+from plimsoll.cli.source import is_session, open_session, preload, read, summarizer_of
 
 if TYPE_CHECKING:
     from plimsoll.cli.container import Container
@@ -35,6 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Fit and write."""
+    preload(arguments.model)
     messages, options, container, size_bytes = _read(arguments)
     with working("fitting", size_bytes):
         fitted = plimsoll.fit(

@@ -8,7 +8,7 @@ from typing import Any
 import plimsoll
 from plimsoll.cli.options import add_budget, add_file, option
 from plimsoll.cli.output import DONE, emit, print_json, show, tell, working
-from plimsoll.cli.source import is_session, label_of, open_session, read
+from plimsoll.cli.source import is_session, label_of, open_session, preload, read
 from plimsoll.report.terminal import inspected, line
 
 ABOUT = "For a session, what `plimsoll compact` would do. Changes nothing."
@@ -23,6 +23,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Inspect and show."""
+    preload(arguments.model)
     inspection, page = _inspected(arguments)
     if arguments.html is not None:
         emit(page.encode(), out=arguments.html)
