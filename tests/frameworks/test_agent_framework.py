@@ -192,6 +192,34 @@ def test_a_streamed_refusal_is_answered_with_less() -> None:
     assert len(client.counts) == 4
 
 
+def test_a_stream_that_is_closed_early_is_closed_to_its_source() -> None:
+    """The service's own stream ends with what is read of it, and what was to be cleaned up is, once."""
+    done: list[str] = []
+
+    class Watched(Scripted):
+        def _inner_get_response(self, **given: Any) -> Any:
+            inner = super()._inner_get_response(**given)
+
+            async def pieces() -> Any:
+                try:
+                    async for update in inner:
+                        yield update
+                finally:
+                    done.append("closed")
+
+            return self._build_response_stream(pieces()).with_cleanup_hook(lambda: done.append("cleaned up"))
+
+    async def use() -> None:
+        kept = PlimsollChatMiddleware(store="memory:", max_tokens=WINDOW)
+        stream = agent(Watched(turns=1), kept).run("go", stream=True)
+        async for _ in stream:
+            break
+        await stream.close()
+        assert done == ["closed", "cleaned up"]
+
+    asyncio.run(use())
+
+
 def test_what_the_service_keeps_is_left_alone() -> None:
     """A conversation that the service keeps is sent as it is, and nothing is recorded of it."""
     client, kept = Scripted(turns=1), PlimsollChatMiddleware(store="memory:", max_tokens=100)

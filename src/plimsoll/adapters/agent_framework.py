@@ -213,7 +213,7 @@ async def _called(context: ChatContext, call_next: Callable[[], Awaitable[None]]
     async def whole(_: Any) -> Any:
         return await stream.get_final_response()
 
-    context.result = ResponseStream(again(), finalizer=whole)
+    context.result = ResponseStream(again(), finalizer=whole, cleanup_hooks=[stream.close])
 
 
 def _instructions(context: ChatContext) -> list[Message]:

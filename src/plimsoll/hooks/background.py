@@ -46,10 +46,9 @@ def _close_on_exec() -> None:
 
 def _wait(pid: int, wait_s: float) -> None:
     end = time.monotonic() + wait_s
-    while time.monotonic() < end:
-        if os.waitpid(pid, os.WNOHANG)[0]:
-            return
-        time.sleep(_STEP_S)
+    with suppress(ChildProcessError):  # it has ended, and the agent ignores SIGCHLD: nothing is left to be waited for
+        while time.monotonic() < end and not os.waitpid(pid, os.WNOHANG)[0]:
+            time.sleep(_STEP_S)
 
 
 def _begin_elsewhere(words: Sequence[str], wait_s: float) -> None:

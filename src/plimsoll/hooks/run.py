@@ -60,33 +60,33 @@ def _log(error: Exception | None) -> None:
 
 
 def _answer(event: HookEvent, settings: HookSettings) -> str:
-    event = _with_transcript(event)
-    if event.agent_id or not event.transcript:
+    if not _is_handled(event):
         return ""
-    match event.name, event.source:
-        case name, _ if name == PRE_COMPACT:
-            _begin_taking_in(event.transcript, settings)
-            return ""
-        case name, _ if name == POST_COMPACT:
-            from plimsoll.hooks.state import remember_summary  # noqa: PLC0415 - with it comes what reads facts
+    event = _with_transcript(event)
+    if not event.transcript:
+        return ""
+    if event.name == PRE_COMPACT:
+        _begin_taking_in(event.transcript, settings)
+        return ""
+    if event.name == POST_COMPACT:
+        from plimsoll.hooks.state import remember_summary  # noqa: PLC0415 - with it comes what reads facts
 
-            remember_summary(event.transcript, event.summary)
-            return ""
-        case name, "compact" | "resume" if name == SESSION_START:
-            return _notes(event, settings)
-        case name, "clear" if name == SESSION_START:
-            return _pointer(event.transcript, settings)
-        case _:
-            return ""
+        remember_summary(event.transcript, event.summary)
+        return ""
+    return _pointer(event.transcript, settings) if event.source == "clear" else _notes(event, settings)
+
+
+def _is_handled(event: HookEvent) -> bool:
+    if event.agent_id:
+        return False
+    if event.name == SESSION_START:
+        return event.source in ("compact", "resume", "clear")
+    return event.name in (PRE_COMPACT, POST_COMPACT)
 
 
 def _with_transcript(event: HookEvent) -> HookEvent:
     """The event with the file of its session, where it names none, or one that is not there."""
-    if (
-        not event.session_id
-        or event.name not in (PRE_COMPACT, POST_COMPACT, SESSION_START)
-        or _exists(event.transcript)
-    ):
+    if not event.session_id or _exists(event.transcript):
         return event
     from plimsoll.transcripts.discover import file_of_session  # noqa: PLC0415 - seldom needed
 
@@ -104,15 +104,18 @@ def _exists(path: str) -> bool:
 def _begin_taking_in(path: str, settings: HookSettings, *, awaits: bool = False) -> None:
     """Take a file in by a process of its own, which goes on when the hook has ended. A small file is waited for.
 
-    `awaits`: that process waits for a compaction that the tool writes when its hooks have ended.
+    `awaits`: that process waits for a compaction that the tool writes when its hooks have ended. A failure is logged, and costs the
+    agent no answer.
     """
     from plimsoll.hooks.background import begin  # noqa: PLC0415 - only events with work need it
 
-    is_small = Path(path).stat().st_size <= _SMALL_BYTES
-    words = [sys.executable, "-P", "-m", "plimsoll", "hook", "--take-in", path]  # -P: no module of the current folder
-    words += ["--wait"] if awaits else []
-    words += [] if settings.store is None else ["--store", settings.store]
-    begin(words, wait_s=_WAIT_SMALL_S if is_small and not awaits else 0.0)
+    with ErrorCatcher() as beginning:
+        is_small = Path(path).stat().st_size <= _SMALL_BYTES
+        words = [sys.executable, "-P", "-m", "plimsoll", "hook", "--take-in", path]  # -P: nothing of the current folder
+        words += ["--wait"] if awaits else []
+        words += [] if settings.store is None else ["--store", settings.store]
+        begin(words, wait_s=_WAIT_SMALL_S if is_small and not awaits else 0.0)
+    _log(beginning.error)
 
 
 def _notes(event: HookEvent, settings: HookSettings) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 
@@ -48,6 +49,16 @@ def test_it_is_on_its_own(is_spawned, tmp_path, monkeypatch):
         monkeypatch.setattr(background, "_spawned", lambda _: (_ for _ in ()).throw(NotImplementedError))
 
     assert told(tmp_path / "told", wait_s=20.0) == ["True", "0", "True"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGCHLD"), reason="signals of ended children are those of POSIX")
+def test_an_agent_that_ignores_the_end_of_its_children(tmp_path):
+    """Then the system keeps nothing of a process that has ended, and it is not waited for any longer."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        assert told(tmp_path / "told", wait_s=20.0) == ["True", "0", "True"]
+    finally:
+        signal.signal(signal.SIGCHLD, before)
 
 
 def test_a_program_that_is_not_there_is_an_error():

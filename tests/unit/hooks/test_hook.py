@@ -425,6 +425,27 @@ def test_the_answer_comes_before_the_process(tmp_path, monkeypatch):
     assert done == ["answer", "process"]
 
 
+@pytest.mark.parametrize("source", ["compact", "clear"])
+def test_a_process_that_cannot_be_begun_costs_no_answer(source, tmp_path, monkeypatch):
+    """What was made for the agent is said; that the file is not taken in is in the log."""
+    from plimsoll.hooks import background
+
+    def failing(*_, **__):
+        raise ChildProcessError
+
+    file = tmp_path / "one.jsonl"
+    file.write_bytes(RUN + summary("Lights."))
+    if source == "clear":
+        take_in(str(file))
+        file = tmp_path / "two.jsonl"
+        file.write_bytes(RUN)
+    monkeypatch.setattr(run, "_begin_taking_in", BEGIN)
+    monkeypatch.setattr(background, "begin", failing)
+
+    assert notes_in(run_hook(event(file, source=source), SETTINGS))
+    assert "ChildProcessError" in (tmp_path / "home" / "hooks" / "log").read_text()
+
+
 def test_few_processes_are_at_work(tmp_path, monkeypatch):
     """Where others are at work already, a process gives up soon, and the next hook takes the file in."""
     monkeypatch.setattr(taking_in, "_ROOM_S", 0.0)
@@ -527,6 +548,27 @@ def test_a_sub_agent_gets_nothing_of_the_session(name, tmp_path):
     assert run_hook(told, SETTINGS) == ""
     assert begun == []
     assert take_in(str(file)).last.summary == ""
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        event("/nowhere", agent_id="agent-7"),
+        event("/nowhere", "PreCompact", agent_id="agent-7"),
+        event("/nowhere", source="startup"),
+        event("/nowhere", "Stop"),
+    ],
+    ids=["sub-agent", "compaction of one", "new session", "no hook"],
+)
+def test_no_file_is_looked_for_without_need(told, monkeypatch):
+    """A folder with thousands of sessions takes long to look through, and the agent waits."""
+    from plimsoll.transcripts import discover
+
+    looked = []
+    monkeypatch.setattr(discover, "file_of_session", lambda *given: looked.append(given))
+
+    assert run_hook(told, SETTINGS) == ""
+    assert looked == []
 
 
 def test_wrong_options_do_not_stop_the_agent(capsys):
