@@ -158,13 +158,21 @@ class HostConversation:
             except (PlimsollError, RecursionError) as error:
                 return Prepared(body=request, conversation=self, budget_tokens=budget, problem=str(error))
 
-    def answered(self, message: Any = None, usage: Any = None, *, to: Prepared | None = None) -> str | None:
+    def answered(
+        self,
+        message: Any = None,
+        usage: Any = None,
+        *,
+        to: Prepared | None = None,
+        found: Sequence[Any] | None = None,
+    ) -> str | None:
         """Record the reply to the request prepared last, and calibrate by the usage that the provider reported.
 
         Args:
             message: A message, a whole response, or a list of items; None: there was none.
             usage: The provider's usage object, plain or of its SDK, or a Usage; None: it said nothing.
             to: The request that it answers: nothing is recorded if another was prepared since. None: the newest.
+            found: What `found_beside` gave for it. None: that is asked now, where the model may search.
 
         Returns: What went wrong, or None. Nothing is raised.
 
@@ -178,7 +186,7 @@ class HostConversation:
                     list(message) if isinstance(message, list | tuple) else [] if message is None else [message]
                 ).wires
                 self._report(usage)
-                self._record(wires)
+                self._record(wires, found)
             except StoreError as error:
                 self.close()
                 return str(error)
@@ -242,7 +250,7 @@ class HostConversation:
             if session is not None:
                 session.close()
 
-    def _record(self, wires: Sequence[Any]) -> None:
+    def _record(self, wires: Sequence[Any], found: Sequence[Any] | None) -> None:
         """Record an answer, and what its searches found that came together with calls of the host's tools."""
         self.answer = said(wires)
         if not wires:
@@ -251,7 +259,7 @@ class HostConversation:
         recorded = redact(list(wires))
         calls, _ = inner_calls(wires) if self._settings.recall_tools else ([], [])
         if calls or self._inner.open:
-            recorded += found_by(calls, self._search, self.format, is_last=False)
+            recorded += found_by(calls, self._search, self.format, is_last=False) if found is None else found
             self._inner.secrets += redact.occurrences
             self._inner.learn([*self._inner.open, *recorded], before_answer(self.known.messages))
             self._inner.open = []

@@ -89,8 +89,10 @@ class ProxiedRequest:
         """True for a large body of no known conversation, which may fit by its size alone."""
         self._offering: bytes | None = None
         """The newest body in which the model is offered tools."""
-        self._found: list[Any] = []
-        """What the searches found that came together with calls of the client's tools."""
+        self._may_follow = False
+        """True for a large body that may go on from a response that is remembered."""
+        self._found: list[Any] | None = None
+        """What the searches found that came together with calls of the client's tools, where that was asked for already."""
         self._key = f"{asked.path} {asked.window_tokens or ''}"
         """Requests with the same are compared."""
         self.ready: bytes | None = None
@@ -120,8 +122,13 @@ class ProxiedRequest:
 
         A body that fits for certain is returned at once; then `note` is to be called, as where one was `ready`.
         """
-        if self._may_be_small:
+        if self._may_follow:
             with ErrorCatcher():  # it is read then
+                found = self._followed() or self._known_to_fit()
+                if found is not None:
+                    return found
+        if self._may_be_small:
+            with ErrorCatcher():  # as above
                 found = self._small()
                 if found is not None:
                     return found
@@ -198,7 +205,8 @@ class ProxiedRequest:
             messages, usage = reply.answer()
             found = before.conversation.searched(request, messages, usage, to=before)
             if found is None:
-                self._found = before.conversation.found_beside(messages)
+                if RULES[self.asked.format].continues_by_id:
+                    self._found = before.conversation.found_beside(messages)
                 return None
             self.prepared = found
             return self._encoded(found)
@@ -208,7 +216,7 @@ class ProxiedRequest:
     def link(self, ids: tuple[str, str] | None) -> None:
         """Note under which id the client was shown a response that the provider knows by another."""
         if ids is not None:
-            self._flow.links.note(*ids, self._found)
+            self._flow.links.note(self.asked.credentials, *ids, self._found or ())
 
     def reply(self, status: int, content_type: str, *, encoded: bool = False) -> Reply:
         """A reader of the reply."""
@@ -225,16 +233,28 @@ class ProxiedRequest:
                 prepared.conversation.released()
                 return
             messages, usage = reply.answer()
-            self.problem = prepared.conversation.answered(messages, usage, to=prepared) or self.problem
+            problem = prepared.conversation.answered(messages, usage, to=prepared, found=self._found)
+            self.problem = problem or self.problem
         if recording.error is not None:
             self.problem = f"{type(recording.error).__name__} while an answer was recorded"
 
     def _decided(self) -> bytes | None:
-        asked = self.asked
-        followed = self._flow.links.followed(asked.text) if RULES[asked.format].continues_by_id else None
-        if followed is not None:
+        text = self.asked.text
+        if RULES[self.asked.format].continues_by_id and self._flow.links.may_follow(text):
+            self._may_follow = len(text) > READ_AT_ONCE_BYTES_MAX
+            return None if self._may_follow else self._followed() or self._known_to_fit()
+        return self._known_to_fit()
+
+    def _followed(self) -> bytes | None:
+        """The body to send for one that goes on from a response that is remembered."""
+        found = self._flow.links.followed(self.asked.credentials, self.asked.text)
+        if found is not None:
             self.lane = "other"
-            return followed
+        return found
+
+    def _known_to_fit(self) -> bytes | None:
+        """The body as it came, where that fits for certain."""
+        asked = self.asked
         if asked.name is not None:
             return None
         gate = self._flow.gate
