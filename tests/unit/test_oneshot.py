@@ -359,6 +359,23 @@ def test_a_system_text_that_is_cut_is_noted(system: str | None) -> None:
     assert plimsoll.fit(messages, max_tokens=9_000, **given).report.note is None
 
 
+@pytest.mark.parametrize("policy", [plimsoll.Policy(), plimsoll.Policy(summary_role="system")])
+def test_system_messages_that_leave_and_summaries_are_no_system_text_that_was_cut(policy: Any) -> None:
+    """The note is about the instructions at the start, also where earlier summaries in the system role are cut."""
+    rules = {"role": "system", "content": "Be careful at the quay."}
+    steps = [
+        {"role": role, "content": f"Step {number} is done at the quay. " * 12}
+        for number in range(30)
+        for role in ("user", "assistant", *(["system"] if number % 5 == 2 else []))
+    ]
+    fitted = plimsoll.fit([rules, *steps], max_tokens=1_500, policy=policy)
+    again = plimsoll.fit([*fitted.messages, *steps], max_tokens=500, policy=policy)
+
+    assert fitted.report.tokens_after < fitted.report.tokens_before
+    assert again.messages[0] == fitted.messages[0] == rules
+    assert fitted.report.note is again.report.note is None
+
+
 def test_tools_larger_than_the_budget_are_named() -> None:
     """The error says that the tools are too large, not that a number is."""
     tool = {"type": "function", "function": {"name": "look", "description": "far " * 900, "parameters": {}}}

@@ -15,7 +15,7 @@ from plimsoll.compaction.bound import leave_thinking
 from plimsoll.compaction.drive import drive
 from plimsoll.compaction.fit import prove
 from plimsoll.compaction.held import cut_frame, cut_oversized_kept, restore_kept
-from plimsoll.compaction.keep import mark_kept, open_with_user
+from plimsoll.compaction.keep import SYSTEM, mark_kept, open_with_user
 from plimsoll.compaction.losses import is_mark, refill, replaced_count
 from plimsoll.compaction.plan import Outline, actions_of
 from plimsoll.compaction.rereads import collapse_rereads
@@ -84,7 +84,7 @@ def compact(view: WorkingView, task: Task) -> Compacting:
         written=outcome.written,
         changed=over,
         arrived=arrived,
-        note=_note(outcome.failure, as_it_was, view.entries()),
+        note=_note(outcome.failure, view),
         count_before=lambda: _cost(as_it_was, reserve_tokens),
         list_actions=lambda: actions_of(everything, view.left, view.refer),
     )
@@ -116,10 +116,11 @@ def _summary(view: WorkingView, summary: SummaryMessage | None, *, cut: bool) ->
     return summary.text if span is None else span.body
 
 
-def _note(failure: str | None, before: Iterable[ViewMessage], after: Iterable[ViewMessage]) -> str | None:
+def _note(failure: str | None, view: WorkingView) -> str | None:
     """What a caller would want to know who looks at nothing else: why no model wrote, and that instructions were cut."""
     reasons = [] if failure is None else [f"summarizer: {failure}"]
-    was, now = (sum(entry.tokens for entry in entries if entry.message.role == "system") for entries in (before, after))
+    system = [exchange for exchange in view.exchanges if exchange.kept_as == SYSTEM]
+    was, now = sum(exchange.tokens_before for exchange in system), sum(exchange.tokens for exchange in system)
     if now < was:
         reasons.append(f"the system text was cut from {was:,} to {now:,} tokens")
     return "; ".join(reasons) or None

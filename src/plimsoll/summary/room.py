@@ -68,12 +68,8 @@ def bias_of(query: str | None) -> Callable[[str], float]:
     """Return a function from a text to its value multiplier: 1 without shared words with the query, up to 4."""
     wanted = _terms(query[:400]) if query else frozenset[str]()
     if not wanted:
-        return _unbiased
+        return lambda _text: 1.0
     return lambda text: 1.0 + 3.0 * len(wanted & _terms(text)) / len(wanted)
-
-
-def _unbiased(text: str) -> float:  # noqa: ARG001 - the shape of a bias
-    return 1.0
 
 
 def _terms(text: str) -> frozenset[str]:

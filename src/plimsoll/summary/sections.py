@@ -367,6 +367,7 @@ _COUNTED_OF_TALK: tuple[Kind, ...] = ("chat", "identifier", "file", "command", "
 def kinds_left(ledger: Ledger, kept: Mapping[Kind, int]) -> dict[Kind, int]:
     """Return the number of facts by kind that a summary omits, including those evicted from the ledger."""
     counted = _COUNTED_OF_TALK if ledger.is_dialogue else _COUNTED_OF_RUN
-    known = {kind: len(ledger.of(kind)) for kind in counted} | {"file": len(one_each(ledger.of("file")))}
+    known = {kind: len(ledger.of(kind)) for kind in counted}
+    known |= {"file": len(one_each(ledger.of("file"))), "identifier": len(repeated.values(ledger))}
     left = {kind: known[kind] + ledger.evicted.get(kind, 0) - kept.get(kind, 0) for kind in counted}
     return {kind: number for kind, number in left.items() if number > 0}

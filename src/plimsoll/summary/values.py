@@ -13,7 +13,6 @@ from plimsoll.summary.ledger.draft import value
 from plimsoll.summary.ledger.identifiers import CODES_KEY, codes_in
 from plimsoll.summary.ledger.sentences import has_digit, line
 from plimsoll.summary.room import bias_of, estimate
-from plimsoll.tokens.cache import LruCache
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -67,16 +66,8 @@ class _Row(NamedTuple):
         return self.tool, self.name, self.columns
 
 
-_KEPT: LruCache[list[Item]] = LruCache(2)
-"""Values as items: a summary is rendered several times while the room is shared out, often of the same facts."""
-
-
-def items(facts: tuple[Fact, ...], bias: Callable[[str], float], end: int) -> Sequence[Item]:
+def items(facts: Sequence[Fact], bias: Callable[[str], float], end: int) -> list[Item]:
     """Return the values as items, best first. Rows of one tool with the same columns share a heading that names them once."""
-    return _KEPT.get((hash(facts), len(facts), bias, end), _items, facts, bias, end)
-
-
-def _items(facts: Sequence[Fact], bias: Callable[[str], float], end: int) -> list[Item]:
     rows = [_read(fact) for fact in facts]
     tables: dict[tuple[str, str, str], list[_Row]] = {}
     tools: dict[str, set[str]] = {}
@@ -107,11 +98,20 @@ def start_of(item: Item, tokens: int, counter: TokenCounter) -> Item | None:
     return item._replace(text=f"{start} …") if has_digit(start) and len(start) >= _START_CHARS_MIN else None
 
 
-def best_of(facts: tuple[Fact, ...], end: int, tokens: int, counter: TokenCounter) -> str:
-    """Return the best row under its heading, as many of its words as fit: the text of a summary of a few tokens."""
+def best_of(facts: Sequence[Fact], end: int, tokens: int, counter: TokenCounter) -> str:
+    """Return the best row under its heading, cut to the words that fit: the text of a summary of a few tokens.
+
+    It is empty if not one value fits: a heading alone says nothing.
+    """
     rows = items(facts, bias_of(None), end)
-    text = ": ".join(filter(None, (rows[0].group, rows[0].text))) if rows else ""
-    return text if counter.upper(text) <= tokens else _words(text, tokens, counter).rstrip(" ,|:")
+    if not rows:
+        return ""
+    heading = f"{rows[0].group}: " if rows[0].group else ""
+    text = heading + rows[0].text
+    if counter.upper(text) <= tokens:
+        return text
+    start = _words(text, tokens, counter).rstrip(" ,|:")
+    return start if has_digit(start[len(heading) :]) else ""
 
 
 def _words(text: str, tokens: int, counter: TokenCounter) -> str:

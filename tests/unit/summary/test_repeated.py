@@ -20,6 +20,7 @@ def test_a_line_that_is_an_error_is_not_a_value_as_well(counter):
     text = render(read(called("Bash", {"command": "npx tsc"}, said)), tokens_max=600, counter=counter).text
 
     assert "Errors seen (tool output):\n- src/pump.ts(88,51)" in text
+    assert "Left out" not in text
     assert "Values from tools" not in text
 
 

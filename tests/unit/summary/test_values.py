@@ -201,15 +201,20 @@ def test_a_small_summary_of_a_run_has_values_instead_of_counts(tokens_max, is_cl
     assert ("Messages (" in text) is is_closed
 
 
-@pytest.mark.parametrize("tokens", range(8, 40, 4))
+@pytest.mark.parametrize("tokens", range(4, 40, 4))
 def test_a_summary_of_a_few_tokens_has_values_where_the_goal_is_shown(tokens, counter):
-    """A later request repeats what the view is about; the order that a tool named is known from nowhere else."""
+    """A later request repeats what the view is about; the order that a tool named is known from nowhere else.
+
+    Where none of the values fits, a heading does not take the place of the request.
+    """
     ledger = read([text_message("user", "So please be so kind and look at them."), *order(7)])
     shown = render(ledger, tokens_max=tokens, counter=counter, goal_is_shown=True)
     alone = render(ledger, tokens_max=tokens, counter=counter)
 
-    assert shown.text.startswith("get_order(OR7X)")
     assert shown.tokens <= tokens
-    whole = {"get_order(OR7X)", "user_id", "ana_li_2231", "leg_id", "HA701", "HA702", "payment_id", "card_77123"}
-    assert {word.strip(":,") for word in shown.text.split()} <= whole
+    heading, _, row = shown.text.partition(": ")
+    words = {word.strip(",") for word in row.split()}
+    has_values = heading == "get_order(OR7X)" and not words.isdisjoint({"ana_li_2231", "HA701", "HA702", "card_77123"})
+    assert has_values or (tokens < 12 and shown.text == alone.text)
+    assert words <= {"user_id", "ana_li_2231", "leg_id", "HA701", "HA702", "payment_id", "card_77123"}
     assert alone.text.startswith("So please")

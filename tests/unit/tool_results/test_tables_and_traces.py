@@ -46,6 +46,21 @@ def test_printed_tables_keep_their_header_odd_rows_and_count(kind, tokens_max):
     assert kind != "mysql" or "400 rows in set" in shown
 
 
+@pytest.mark.parametrize("empty", [0, 2, 3])
+@pytest.mark.parametrize("outer", ["", "|"])
+@pytest.mark.parametrize("apart", ["|", " | "])
+def test_empty_cells_beside_a_border_are_cells(empty, outer, apart):
+    """As `sqlite3` and `psql -A` print NULL: the columns stay where they are, so that the one odd row is found."""
+    rows = [[cell if column != empty or n % 3 else "" for column, cell in enumerate(row)] for n, row in enumerate(ROWS)]
+    rows = [[*row[:2], "paid" if row[2] == "open" else row[2], row[3]] for row in rows]
+    rows[233] = ["9233", "Ann 233", "DISPUTED", "11.5"]
+    text = "\n".join(f"{outer}{apart.join(row)}{outer}" for row in [NAMES, *rows])
+    shown = plimsoll.shrink("bash", text, max_tokens=300).text
+
+    assert "400 rows, 4 columns" in shown.splitlines()[0]
+    assert all(apart.join(row) in shown for row in (NAMES, rows[233], rows[-1]))
+
+
 def test_columns_of_words_are_a_table():
     """The process that takes most is shown; prose with a heading in capitals is no table."""
     busy = "root  4711 99.7 61.2 9055140 8822576 ?  Rl 02:13 412:20 python train.py --epochs 90"

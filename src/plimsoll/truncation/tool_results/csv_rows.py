@@ -48,10 +48,10 @@ def separator_of(lines: Sequence[str]) -> str | None:
     if len(rows) < _ROWS_MIN:
         return None
     separator = _separator(rows[0])
-    header = _fields(rows[0], separator)
+    header = _fields(rows[0], separator, rows[0])
     if len(header) < _COLUMNS_MIN or len(set(header)) < len(header) or any(_is_no_name(name) for name in header):
         return None
-    same = [fields for row in rows[1:] if len(fields := _fields(row, separator, len(header))) == len(header)]
+    same = [fields for row in rows[1:] if len(fields := _fields(row, separator, rows[0])) == len(header)]
     is_table = len(same) >= _SAME_WIDTH_SHARE * (len(rows) - 1) and (separator != _WORDS or _has_numbers(same))
     return separator if is_table else None
 
@@ -74,7 +74,7 @@ def look_at_csv(lines: Sequence[str]) -> Look:
     top = next((at for at, line in enumerate(lines) if not _RULE.match(line)), 0)
     separator = _separator(lines[top])
     is_bordered = separator in _BORDERS
-    width = len(_fields(lines[top], separator))
+    width = len(_fields(lines[top], separator, lines[top]))
     indexes, cells = _cells(lines, top, separator, width)
     for place, index in enumerate(_odd_rows(indexes, cells, width)):
         ranked[index] = min(ranked[index], 1 if place < _ODD_FIRST else _SECOND)
@@ -90,27 +90,34 @@ def _separator(header: str) -> str:
     border = next((border for border in _BORDERS if header.count(border) >= _COLUMNS_MIN - 1), None)
     if border:
         return border
-    found = max(_SEPARATORS, key=lambda separator: len(_fields(header, separator)))
+    found = max(_SEPARATORS, key=lambda separator: len(_fields(header, separator, header)))
     words = header.split()
-    count = len(_fields(header, found))
+    count = len(_fields(header, found, header))
     is_of_words = len(words) >= max(_COLUMNS_MIN, count + 1) and all(map(_CAPITALS.match, words))
     return _WORDS if is_of_words and (found == _ALIGNED or count < _COLUMNS_MIN) else found
 
 
-def _fields(line: str, separator: str, width: int = 0) -> list[str]:
+def _fields(line: str, separator: str, header: str) -> list[str]:
     """The fields of one line; of columns of words as many as the header has. A row over several lines is not put together."""
     if separator == _ALIGNED:
         return _GAPS.split(line.strip())
     if separator == _WORDS:
-        return line.split(None, width - 1) if width else line.split()
+        return line.split(None, len(header.split()) - 1)
     if separator in _BORDERS and (line.lstrip()[:1] in _BORDERS or '"' not in line):
-        return [field.strip() for field in line.strip().strip(separator).split(separator)]
+        return [field.strip() for field in _between_borders(line, separator, header).split(separator)]
     if '"' not in line:
         return line.split(separator)
     try:
         return next(csv.reader([line], delimiter=separator), [])
     except csv.Error:
         return line.split(separator)
+
+
+def _between_borders(line: str, border: str, header: str) -> str:
+    """A line without the one border at each side, where the header has it. Without, what is beside a border is an empty cell."""
+    line, header = line.strip(), header.strip()
+    line = line.removeprefix(border) if header.startswith(border) else line
+    return line.removesuffix(border) if header.endswith(border) else line
 
 
 def _is_no_name(field: str) -> bool:
@@ -133,12 +140,12 @@ def _cells(lines: Sequence[str], top: int, separator: str, width: int) -> tuple[
         indexes = [index for index, line in enumerate(lines) if index > top and line.count(separator) == width - 1]
         return indexes, separator.join([lines[index] for index in indexes]).split(separator) if indexes else []
     if separator in _BORDERS:
-        signs = lines[top].count(separator)
-        alike = (index for index, line in enumerate(lines) if index > top and line.count(separator) == signs)
+        inner = {index: _between_borders(lines[index], separator, lines[top]) for index in range(top + 1, len(lines))}
+        alike = [index for index, row in inner.items() if row.count(separator) == width - 1]
         indexes = [index for index in alike if not _RULE.match(lines[index])]
-        joined = separator.join([lines[index].strip().strip(separator) for index in indexes])
+        joined = separator.join([inner[index] for index in indexes])
         return indexes, [cell.strip() for cell in joined.split(separator)] if indexes else []
-    rows = [_fields(line, separator, width) for line in lines]
+    rows = [_fields(line, separator, lines[top]) for line in lines]
     indexes = [index for index, row in enumerate(rows) if index > top and len(row) == width]
     return indexes, [cell for index in indexes for cell in rows[index]]
 
