@@ -72,7 +72,6 @@ def test_reads_the_same_file_again():
     assert len(set(results)) < len(results)
 
 
-@pytest.mark.slow
 def test_the_readme_shows_what_comes_out():
     """README's figures and its excerpt of the summary are those of the recording; lines of dots leave out others."""
     readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
