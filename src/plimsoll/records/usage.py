@@ -47,8 +47,14 @@ class Usage:
 
 
 def newest_usage(log: SessionLog, event: int | None) -> Mapping[str, Any] | None:
-    """The newest report on a request of the view that goes on from record `event`; None without one, or after an edit."""
+    """The newest report on a request of the view that goes on from record `event`; None without one, or after an edit.
+
+    A rollback holds the report that was found for the view it went back to.
+    """
     for record in log.read_back():
+        if record.kind == "rollback" and record.seq == event:
+            found: Mapping[str, Any] | None = record.data.get("usage")
+            return found
         if record.kind == "edit" or (event is not None and record.seq <= event):
             return None
         if record.kind == "usage" and record.data.get("event", -1) == event:

@@ -27,6 +27,9 @@ Read = TypeVar("Read")
 _LEAST = 0.01
 """How well a session answers that has none of the words themselves, but others that occur with them."""
 
+_GROWN = 1.25
+"""The best hits are chosen again when there are so many times as many: many sessions take no more than a few choices each."""
+
 _ROOM_LEFT = 0.03
 """The search ends when less than this share of the tokens is left."""
 
@@ -130,14 +133,20 @@ class _Search:
             zip(_weights([one.matched for one in compared]), compared, strict=True), key=lambda pair: -pair[0]
         )
         gathered: list[tuple[Hit, TokenCounter]] = []
-        chosen = _Chosen(self._tokens_max, self._most)
+        chosen, chosen_of = self._chosen(gathered), 0
         for weight, one in order:
+            if len(gathered) > chosen_of * _GROWN:
+                chosen, chosen_of = self._chosen(gathered), len(gathered)
             if chosen.is_settled(weight):
                 break
             gathered += self._weighed(one, weight)
-            chosen = _Chosen(self._tokens_max, self._most)
-            chosen.take(sorted(gathered, key=lambda pair: -pair[0].score))
-        return chosen.hits
+        return self._chosen(gathered).hits
+
+    def _chosen(self, gathered: Iterable[tuple[Hit, TokenCounter]]) -> _Chosen:
+        """The best of the hits gathered so far."""
+        chosen = _Chosen(self._tokens_max, self._most)
+        chosen.take(sorted(gathered, key=lambda pair: -pair[0].score))
+        return chosen
 
     def _compared(self, name: str) -> _Compared | None:
         """A session beside the others; None if it cannot be read."""

@@ -8,6 +8,7 @@ import pytest
 
 import plimsoll
 from plimsoll.errors import SessionNotFound, SessionSkipped, SettingError
+from plimsoll.session import recalling
 from plimsoll.session.finder import Finder
 from plimsoll.session.open import history_of
 from plimsoll.store.open import open_store
@@ -107,20 +108,56 @@ def test_what_is_asked_wrongly_is_refused(store):
     )
 
 
-def test_texts_are_read_only_where_they_may_be_among_the_best(store, monkeypatch):
-    """Sessions are compared by their indexes; one whose statements have less of the question is not searched once all is found."""
-    searched = []
+@pytest.fixture
+def searched(monkeypatch):
+    """The names of the sessions whose texts are read."""
+    found = []
     find = Finder.find
     monkeypatch.setattr(
         Finder,
         "find",
-        lambda self, query, said, **given: searched.append(said.log.name) or find(self, query, said, **given),
+        lambda self, query, said, **given: found.append(said.log.name) or find(self, query, said, **given),
     )
+    return found
 
+
+def test_texts_are_read_only_where_they_may_be_among_the_best(store, searched):
+    """Sessions are compared by their indexes; one whose statements have less of the question is not searched once all is found."""
     assert names(plimsoll.recall_sessions("code of the mill MILL-1188", store=store, limit=1)) == ["mill"]
     assert searched == ["mill"]
     assert plimsoll.recall_sessions("zeppelin", store=store) == []
     assert searched == ["mill"]
+
+
+def test_no_further_session_is_searched_for_the_last_few_tokens(store, searched):
+    """An excerpt as short as what is left is worth no search."""
+    with plimsoll.open("pier", store=store) as session:
+        session.append({"role": "user", "content": f"At the pier the bell of the fog is rung by hand. {FILLER * 2}"})
+    query = "who rings the bell of the pier in the fog?"
+    best = plimsoll.recall_sessions(query, store=store, limit=1)[0]
+    searched.clear()
+
+    tokens = plimsoll.count_tokens(best.text)
+    assert [best] == plimsoll.recall_sessions(query, store=store, max_tokens=tokens + 1)
+    assert searched == ["pier"]
+
+
+def test_many_sessions_cost_each_a_few_choices(monkeypatch):
+    """What was gathered is not compared again after each further session: of four times as many, about four times as much."""
+    looked = []
+    words = recalling.words
+    monkeypatch.setattr(recalling, "words", lambda text: looked.append(text) or words(text))
+    costs = []
+    for count in (10, 40):
+        place = f"memory:many{count}"
+        for number in range(count):
+            with plimsoll.open(f"s{number}", store=place) as session:
+                session.append({"role": "user", "content": f"Berth {number} is taken by ship {number * 7}x{number}."})
+        looked.clear()
+        assert len(plimsoll.recall_sessions("which berth is taken?", store=place, max_tokens=20_000)) == count
+        costs.append(len(looked))
+
+    assert costs[1] < 6 * costs[0]
 
 
 def test_what_is_searched_is_the_history_as_the_session_has_it(tmp_path):

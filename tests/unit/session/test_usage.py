@@ -307,6 +307,23 @@ def test_what_the_provider_counted_holds_again_after_a_rollback(tmp_path: Path, 
             session.reapply()
             assert session.check().current_tokens == after
             session.rollback()
+            session.compact()
+            session.rollback()
     with plimsoll.open("x", store=tmp_path) as session:
         assert session.check().current_tokens == before
         assert session.view() == shown
+
+
+def test_what_the_provider_counted_does_not_hold_again_after_an_edit() -> None:
+    """The report is of a view with other words: the one of a rollback after an edit is counted here."""
+    with plimsoll.open("x", store="memory:", model="claude-sonnet-4-6", max_tokens=20_000) as session:
+        told = [user("tell me about the harbour " * 120), assistant("it has a crane and a quay " * 60)] * 6
+        session.sync(told)
+        estimated = session.check().current_tokens
+        session.record_usage(estimated * 2 // 3, 20)
+        made = session.compact()
+        session.sync([user("tell me about the lighthouse " * 100), *told[1:]])
+        session.rollback(made.id)
+        reports = [record.data["usage"] for record in session._recorder.log.read() if record.kind == "rollback"]
+
+        assert reports == [None]
