@@ -325,3 +325,20 @@ def test_the_rows_that_the_note_names_are_the_rows_there_are(cap: int) -> None:
     assert [row["id"] for row in found["items"]] == [id for run in runs for id in range(run[0], run[-1] + 1)]
     assert found["_shrunk"]["shown"].startswith(f"{len(found['items'])} of 3,000")
     assert 1234 in [row["id"] for row in found["items"]]
+
+
+@pytest.mark.parametrize("cap", range(50, 130, 10))
+@pytest.mark.parametrize("row", [{"id": 7, "text": "word " * 400}, ["one " * 90, "two " * 90], "three " * 300])
+def test_a_note_names_no_rows_where_none_has_room(row: object, cap: int) -> None:
+    """Either the named rows are there, or the note names none and the gaps count all that is left out."""
+    found = json.loads(plimsoll.shrink("list", {"rows": [row] * 60, "page": 1}, max_tokens=cap).text)
+
+    held = found.get("content", found)
+    rows = held["rows"] if isinstance(held, dict) else held
+    rows = rows if isinstance(rows, list) else [rows]
+    gaps = [part for part in rows if isinstance(part, str) and "items cut" in part]
+    shown = found["_shrunk"].get("shown")
+    if shown is not None:
+        assert shown.startswith(f"{len(rows) - len(gaps)} of 60 ")
+    else:
+        assert sum(int(gap.split()[1]) for gap in gaps) == 60 - (len(rows) - len(gaps))

@@ -61,13 +61,13 @@ def shrink_value(  # noqa: PLR0913 - one call with its options
     if text is None or text == "{}":
         return None if text is None else head
     fewer = _rows_left(text, key) if kept else 0
-    if 0 < fewer < len(kept):  # the note would name rows that had no room, and gaps would count from fewer rows
+    if fewer < len(kept):  # the note would name rows that had no room, and gaps would count from fewer rows
         return shrink_value(
             value,
             note=whole_note,
             tokens_max=tokens_max,
             counter=counter,
-            items_max=fewer,
+            items_max=fewer or (1 if len(kept) > 1 else len(lists[key])),  # without room for one, the gap counts all
             inner=inner,
             outliers=given,
             language=language,
