@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from generated import PNG, random_broken_history, random_history
-from plimsoll.provenance import notice
+from plimsoll.formats.provenance import notice
 from plimsoll.summary.frame import PRESENTATIONS, omission, wrap
 
 Wire = dict[str, Any]

@@ -8,13 +8,25 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from plimsoll.provenance import use_key as _use_key
+from plimsoll.formats.provenance import use_key as _use_key
 
 if TYPE_CHECKING:
     __version__: str
 
     from plimsoll import errors as errors
     from plimsoll.api.check import check as check
+    from plimsoll.api.evaluation.blind import BlindResult as BlindResult
+    from plimsoll.api.evaluation.blind import grade_sheets as grade_sheets
+    from plimsoll.api.evaluation.blind import write_sheets as write_sheets
+    from plimsoll.api.evaluation.evaluate import evaluate as evaluate
+    from plimsoll.api.evaluation.losses import LossReport as LossReport
+    from plimsoll.api.evaluation.losses import loss_report as loss_report
+    from plimsoll.api.evaluation.values import AskedConversation as AskedConversation
+    from plimsoll.api.evaluation.values import Evaluation as Evaluation
+    from plimsoll.api.evaluation.values import Outcome as Outcome
+    from plimsoll.api.evaluation.values import Probe as Probe
+    from plimsoll.api.evaluation.values import ProbeCounts as ProbeCounts
+    from plimsoll.api.evaluation.values import WayScore as WayScore
     from plimsoll.api.files import files_mentioned as files_mentioned
     from plimsoll.api.files import read_files as read_files
     from plimsoll.api.files import with_files as with_files
@@ -25,6 +37,7 @@ if TYPE_CHECKING:
     from plimsoll.api.inspect import inspect as inspect
     from plimsoll.api.inspect import measure as measure
     from plimsoll.api.inspect import token_counter as token_counter
+    from plimsoll.api.models.summarizer import model_summarizer as model_summarizer
     from plimsoll.api.offloads import Offloads as Offloads
     from plimsoll.api.preloading import preload as preload
     from plimsoll.api.shrink import Shrunk as Shrunk
@@ -38,21 +51,11 @@ if TYPE_CHECKING:
     from plimsoll.compaction.result import Report as Report
     from plimsoll.compaction.result import View as View
     from plimsoll.compaction.task import SummaryRequest as SummaryRequest
+    from plimsoll.conversations.wrapper.clients import session_of as session_of
+    from plimsoll.conversations.wrapper.clients import wrap as wrap
     from plimsoll.environment.layers import ContextLayers as ContextLayers
     from plimsoll.environment.layers import Filter as Filter
     from plimsoll.environment.layers import Storage as Storage
-    from plimsoll.evaluation.blind import BlindResult as BlindResult
-    from plimsoll.evaluation.blind import grade_sheets as grade_sheets
-    from plimsoll.evaluation.blind import write_sheets as write_sheets
-    from plimsoll.evaluation.evaluate import evaluate as evaluate
-    from plimsoll.evaluation.losses import LossReport as LossReport
-    from plimsoll.evaluation.losses import loss_report as loss_report
-    from plimsoll.evaluation.values import AskedConversation as AskedConversation
-    from plimsoll.evaluation.values import Evaluation as Evaluation
-    from plimsoll.evaluation.values import Outcome as Outcome
-    from plimsoll.evaluation.values import Probe as Probe
-    from plimsoll.evaluation.values import ProbeCounts as ProbeCounts
-    from plimsoll.evaluation.values import WayScore as WayScore
     from plimsoll.formats.convert import convert as convert
     from plimsoll.formats.convert import validate as validate
     from plimsoll.formats.format import Converted as Converted
@@ -60,7 +63,6 @@ if TYPE_CHECKING:
     from plimsoll.formats.format import Violation as Violation
     from plimsoll.memory.memories import Memories as Memories
     from plimsoll.memory.opening import open_memory as open_memory
-    from plimsoll.models.summarizer import model_summarizer as model_summarizer
     from plimsoll.policy.budget import Budget as Budget
     from plimsoll.policy.budget import Check as Check
     from plimsoll.policy.budget import Level as Level
@@ -107,8 +109,6 @@ if TYPE_CHECKING:
     from plimsoll.transcripts.values import Finding as Finding
     from plimsoll.transcripts.values import Transcript as Transcript
     from plimsoll.truncation.text import Cut as Cut
-    from plimsoll.wrapper.clients import session_of as session_of
-    from plimsoll.wrapper.clients import wrap as wrap
 
 _NAMES = {
     "api.check": "check",
@@ -123,15 +123,15 @@ _NAMES = {
     "compaction.result": "Fitted Plan Report View",
     "compaction.task": "SummaryRequest",
     "environment.layers": "ContextLayers Filter Storage",
-    "evaluation.blind": "BlindResult grade_sheets write_sheets",
-    "evaluation.evaluate": "evaluate",
-    "evaluation.losses": "LossReport loss_report",
-    "evaluation.values": "AskedConversation Evaluation Outcome Probe ProbeCounts WayScore",
+    "api.evaluation.blind": "BlindResult grade_sheets write_sheets",
+    "api.evaluation.evaluate": "evaluate",
+    "api.evaluation.losses": "LossReport loss_report",
+    "api.evaluation.values": "AskedConversation Evaluation Outcome Probe ProbeCounts WayScore",
     "formats.convert": "convert validate",
     "formats.format": "Converted Loss Violation",
     "memory.memories": "Memories",
     "memory.opening": "open_memory",
-    "models.summarizer": "model_summarizer",
+    "api.models.summarizer": "model_summarizer",
     "policy.budget": "Budget Check Level LoadLines Status TokenBudget",
     "policy.policy": "Policy",
     "protocols": "Damage Memory MemoryOrigin MemoryStore SessionInfo Store TokenCounter",
@@ -155,7 +155,7 @@ _NAMES = {
     "transcripts.discover": "SessionFile discover",
     "transcripts.values": "Conversation Exported Finding Transcript",
     "truncation.text": "Cut",
-    "wrapper.clients": "session_of wrap",
+    "conversations.wrapper.clients": "session_of wrap",
 }
 """The public names by their modules."""
 

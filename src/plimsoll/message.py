@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from plimsoll.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar

@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from dataclasses import field
 from typing import Any, Literal, Protocol, Self, TypeAlias
 
-from plimsoll.brief import JsonReady
-from plimsoll.dataclass import dataclass
+from plimsoll.light.brief import JsonReady
+from plimsoll.light.dataclass import dataclass
 
 
 class TokenCounter(Protocol):

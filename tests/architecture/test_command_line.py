@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 EXCEPTIONS = {
-    "dataclass": "data classes that are made faster, for the time a command takes to start",
+    "light.dataclass": "data classes that are made faster, for the time a command takes to start",
     "errors": "public: the errors that a command turns into one line",
     "limits": "public: the largest file that is read",
-    "regex": "patterns that are compiled when first used, so that --help is fast",
+    "light.regex": "patterns that are compiled when first used, so that --help is fast",
     "formats.rules": "which keys a provider's request has, for a file that holds one",
     "message": "the type of a format's name",
     "mcp": "the server that one of the commands starts",

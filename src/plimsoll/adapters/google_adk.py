@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Unpack
 
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import MissingExtra
+from plimsoll.light.dataclass import dataclass
 
 try:
     from google.adk.agents import BaseAgent, LlmAgent

@@ -27,8 +27,8 @@ except ImportError as error:
 from plimsoll.adapters.calls import AdaptedCalls, ConversationOptions, ModelCall, Wire, overflow_of, session_name
 from plimsoll.adapters.llama_index_messages import LlamaIndexDialect
 from plimsoll.conversations.conversations import Conversations
+from plimsoll.policy.validation import short_repr
 from plimsoll.records.usage import usage_of
-from plimsoll.validation import short_repr
 
 L = TypeVar("L", bound=LLM)
 _NAMELESS = "unknown"

@@ -1,1 +1,1 @@
-"""Functions that need no session and no disk: fit, plan, window, check, shrink, files."""
+"""The calls that need no session: fit, plan, window, check, shrink, files, evaluations, and models that write summaries."""

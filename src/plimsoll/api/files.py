@@ -16,11 +16,11 @@ from plimsoll.compaction.drive import checked
 from plimsoll.compaction.task import SummaryRequest
 from plimsoll.errors import SettingError
 from plimsoll.formats.registry import decode_all
+from plimsoll.light.regex import regex
 from plimsoll.limits import READ_FILE_SIZE_BYTES_MAX
 from plimsoll.message import FormatName, MessageLike
-from plimsoll.regex import regex
+from plimsoll.policy.validation import integer, short_repr
 from plimsoll.summary.file_mentions import FileContent, FileMention, mentioned
-from plimsoll.validation import integer, short_repr
 
 Answer = TypeVar("Answer")
 """The return type of a summariser: text, or an awaitable of it."""

@@ -17,9 +17,9 @@ from plimsoll.formats.detect import RequestContext
 from plimsoll.formats.registry import decode_all
 from plimsoll.formats.system_text import checked_system, repaired, system_message
 from plimsoll.formats.wire import copied, copied_value
+from plimsoll.policy.validation import text_or_none
 from plimsoll.tokens.counter import counter_for, message_counter_for
 from plimsoll.tokens.registry import DEFAULT_MODEL
-from plimsoll.validation import text_or_none
 
 if TYPE_CHECKING:
     from plimsoll.compaction.drive import AsyncSummarizer, Summarizer

@@ -15,6 +15,7 @@ from plimsoll.formats.intake import received
 from plimsoll.formats.registry import decode_all, format_named, format_of
 from plimsoll.message import FormatName, MessageLike
 from plimsoll.policy.policy import PolicyChoice
+from plimsoll.policy.validation import integer, text_or_none
 from plimsoll.protocols import TokenCounter
 from plimsoll.records.usage import Usage
 from plimsoll.report.inspecting import inspection_of
@@ -26,7 +27,6 @@ from plimsoll.tokens.counter import counter_for
 from plimsoll.tokens.registry import DEFAULT_MODEL, look_up
 from plimsoll.transcripts.detect import load_file
 from plimsoll.transcripts.values import Conversation, Transcript
-from plimsoll.validation import integer, text_or_none
 
 Inspectable: TypeAlias = "str | PathLike[str] | bytes | Transcript | Conversation | Sequence[MessageLike]"
 """A file's path or bytes, the result of `load_file`, or a list of messages."""

@@ -8,10 +8,10 @@ from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
 from plimsoll.errors import ReferenceNotFound, SessionBusy, SessionNotFound, SettingError
+from plimsoll.policy.validation import char_slice, short_repr
 from plimsoll.protocols import Offload, RecordDraft, SessionLog
 from plimsoll.store.blobs import text_of_blob
 from plimsoll.store.open import StoreSpec, open_or_create, open_store
-from plimsoll.validation import char_slice, short_repr
 
 OFFLOAD_SESSION = "offloaded-texts"
 """The session that holds the texts in a store. Its notes label each of them."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from plimsoll.api.offloads import KeepsBlobs, offload_of
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import ErrorCatcher
+from plimsoll.light.dataclass import dataclass
+from plimsoll.policy.validation import integer, text_or_none
 from plimsoll.protocols import Offload
 from plimsoll.store.open import StoreSpec
 from plimsoll.tokens.counter import CounterChoice, counter_for
@@ -16,7 +17,6 @@ from plimsoll.truncation.json_text import parse_json
 from plimsoll.truncation.marker import MarkerLanguage, check_reference
 from plimsoll.truncation.measure import tokens_about, tokens_if_fits
 from plimsoll.truncation.tool_results import render_result, shrink_result
-from plimsoll.validation import integer, text_or_none
 
 PREVIEW_TOKENS_MIN = 32
 CHARS_PER_TOKEN = 4

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from plimsoll.brief import Fact, ShortRepr, pluralize
 from plimsoll.compaction.bound import unbound
 from plimsoll.compaction.join import entry_of, kept_apart, runs
 from plimsoll.compaction.meter import ContextMeter, meter_for
@@ -15,15 +14,16 @@ from plimsoll.compaction.notes import OPENER
 from plimsoll.compaction.view_message import Origins, ViewMessage
 from plimsoll.compaction.windows import keep_window
 from plimsoll.compaction.writing import written
-from plimsoll.dataclass import dataclass
 from plimsoll.formats.detect import RequestContext
 from plimsoll.formats.exchange import group
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import decode_all
+from plimsoll.light.brief import Fact, ShortRepr, pluralize
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import FormatName, Message, MessageLike, text_message
 from plimsoll.policy.policy import PolicyChoice, policy_of
+from plimsoll.policy.validation import boolean, integer
 from plimsoll.tokens.counter import CounterChoice
-from plimsoll.validation import boolean, integer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import plimsoll
 from plimsoll.cli.output import json_text
-from plimsoll.dataclass import dataclass
 from plimsoll.formats.rules import RULES
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import FormatName
 
 

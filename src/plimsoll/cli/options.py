@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from plimsoll.errors import SettingError
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 
 FORMAT_NAMES = ("openai-chat", "openai-responses", "anthropic", "ui-parts")
 TOOL_NAMES = ("claude-code", "codex", "pi")

@@ -10,8 +10,8 @@ from typing import TypeAlias
 from plimsoll.compaction.settle import is_placeholder
 from plimsoll.compaction.view_message import CountMessage, ViewMessage
 from plimsoll.formats.exchange import OpenCalls
+from plimsoll.light.regex import regex
 from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
-from plimsoll.regex import regex
 from plimsoll.summary.frame import Language
 
 Place: TypeAlias = tuple[int, int]

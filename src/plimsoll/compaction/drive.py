@@ -9,8 +9,8 @@ from inspect import iscoroutinefunction
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from plimsoll.compaction.task import SummaryFailed, SummaryReply, SummaryRequest
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import ErrorCatcher, SettingError
+from plimsoll.light.dataclass import dataclass
 
 Result = TypeVar("Result")
 Summarizer: TypeAlias = Callable[[SummaryRequest], str]

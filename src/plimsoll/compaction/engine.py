@@ -10,7 +10,6 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeAlias, assert_never
 
-from plimsoll.brief import pluralize
 from plimsoll.compaction.bound import leave_thinking
 from plimsoll.compaction.drive import drive
 from plimsoll.compaction.fit import prove
@@ -27,6 +26,7 @@ from plimsoll.compaction.task import MIN_PROGRESS, MIN_PROGRESS_TOKENS, SummaryR
 from plimsoll.compaction.view_message import ViewMessage, exchanges_of
 from plimsoll.compaction.working_view import WorkingView, no_reference
 from plimsoll.errors import SettingError
+from plimsoll.light.brief import pluralize
 from plimsoll.policy.budget import Level
 from plimsoll.policy.presets import Step
 from plimsoll.summary.frame import omitted, unwrapped

@@ -8,13 +8,13 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.compaction.tool_names import TOOL_NAMES, ToolNames
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError, SettingError
 from plimsoll.formats.cache_marks import NO_MARKS, LeadingMarks, leading_marks
 from plimsoll.formats.detect import tool_list
 from plimsoll.formats.format import Format, SystemText
 from plimsoll.formats.system_text import system_message
 from plimsoll.formats.wire import exact
+from plimsoll.light.dataclass import dataclass
 from plimsoll.limits import RECALL_OUTPUT_TOKENS_MAX
 from plimsoll.message import Message, Opaque, Reasoning
 from plimsoll.policy.budget import Budget, Level, LoadLines, ResolvedLines, Status, level_of, status_of

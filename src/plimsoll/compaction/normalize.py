@@ -18,12 +18,12 @@ from plimsoll.compaction.join import entry_of
 from plimsoll.compaction.notes import EMPTY, OPENER, note_of
 from plimsoll.compaction.settle import UNANSWERED, is_empty_answer, settled
 from plimsoll.compaction.view_message import CountMessage, ViewMessage
-from plimsoll.dataclass import dataclass
 from plimsoll.formats.checks import repaired
 from plimsoll.formats.exchange import OpenCalls, answers_by_name, is_legacy, speaks
 from plimsoll.formats.format import Format
 from plimsoll.formats.ids import SAFE
 from plimsoll.formats.rules import Rules
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult, text_message
 
 MOVED = "results moved to their calls"

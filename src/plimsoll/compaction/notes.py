@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from plimsoll.formats.provenance import notice, verified_notice
 from plimsoll.formats.turns import OPENING
+from plimsoll.light.regex import regex
 from plimsoll.message import Message, Part, Text, ToolResult
-from plimsoll.provenance import notice, verified_notice
-from plimsoll.regex import regex
 from plimsoll.truncation.marker import SHORT, SHORTEST
 
 EMPTY = "(empty)"

@@ -19,9 +19,9 @@ from plimsoll.compaction.settle import as_ordered, ordered
 from plimsoll.compaction.task import SummaryReply, SummaryRequest, Task
 from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.compaction.writing import written
-from plimsoll.dataclass import dataclass
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.system_text import system_message, system_text
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message
 from plimsoll.summary.frame import Language
 from plimsoll.summary.language import language_of

@@ -8,11 +8,11 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Literal, TypeAlias
 
-from plimsoll.brief import JsonReady
 from plimsoll.compaction.importance import reasons
 from plimsoll.compaction.view_message import Decision, ViewExchange, ViewMessage
-from plimsoll.dataclass import dataclass
 from plimsoll.formats.words import words_of
+from plimsoll.light.brief import JsonReady
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Reasoning, Text, ToolCall, ToolResult
 from plimsoll.policy.budget import Level
 from plimsoll.summary.ledger import Ledger

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.view_message import ViewMessage
-from plimsoll.dataclass import dataclass
 from plimsoll.formats.registry import format_named
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message, Text, text_message
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from plimsoll.compaction.notes import note_of
 from plimsoll.compaction.shrink import LEAST_TOKENS, cut_spots, drop_reasoning, part_tokens, shrink_to, spots
 from plimsoll.compaction.view_message import ViewExchange, ViewMessage
 from plimsoll.compaction.working_view import WorkingView
-from plimsoll.dataclass import dataclass
 from plimsoll.formats.exchange import speaks
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import json_text
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message, Opaque, Part, Text, ToolResult, Wire, text_message
 from plimsoll.truncation import cut_json
 from plimsoll.truncation.marker import omission_marker

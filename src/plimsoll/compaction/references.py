@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable
 from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.errors import ReferenceNotFound
 from plimsoll.formats.words import words_of, words_once
+from plimsoll.light.regex import regex
 from plimsoll.message import Message, ToolCall, ToolResult
-from plimsoll.regex import regex
-from plimsoll.validation import short_repr
+from plimsoll.policy.validation import short_repr
 
 _SUMMARY = regex(r"c([0-9]{1,15})-([0-9a-f]{8})")
 _MESSAGE = regex(r"m?([0-9]{1,12})")

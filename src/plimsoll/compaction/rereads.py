@@ -12,9 +12,9 @@ from dataclasses import replace
 from plimsoll.compaction.keep import NEWEST_EXCHANGE
 from plimsoll.compaction.view_message import ViewExchange
 from plimsoll.compaction.working_view import WorkingView
+from plimsoll.formats.provenance import notice, verified_notice
 from plimsoll.limits import REREAD_LINES_MAX
 from plimsoll.message import ToolResult
-from plimsoll.provenance import notice, verified_notice
 
 CHANGED = {
     "en": "The same call was made again later; lines of this earlier result that were replaced (-) and what replaced them (+)",

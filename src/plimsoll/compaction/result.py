@@ -7,8 +7,8 @@ from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from plimsoll.brief import Fact, JsonReady, ShortRepr, pluralize, size_change
-from plimsoll.dataclass import dataclass
+from plimsoll.light.brief import Fact, JsonReady, ShortRepr, pluralize, size_change
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import FormatName, M
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from typing import TypeAlias
 from plimsoll.compaction.notes import EMPTY
 from plimsoll.compaction.tally import RunningSum, Tally
 from plimsoll.compaction.view_message import CountMessage, ViewMessage
-from plimsoll.dataclass import dataclass
 from plimsoll.formats.exchange import NO_RESULT, OpenCalls, answers_by_name, is_legacy, open_calls, placeholder
 from plimsoll.formats.format import Format
 from plimsoll.formats.rules import Rules
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message, Part, Text, ToolCall, ToolResult
 
 UNANSWERED = "a call had no result"

@@ -13,8 +13,8 @@ from plimsoll.compaction.task import Task
 from plimsoll.compaction.view_message import ViewExchange
 from plimsoll.compaction.windows import keep_from
 from plimsoll.compaction.working_view import WorkingView
-from plimsoll.dataclass import dataclass
-from plimsoll.regex import regex
+from plimsoll.light.dataclass import dataclass
+from plimsoll.light.regex import regex
 
 HISTORY_GOALS_MAX = 12
 """A history is counted only up to this multiple of its goal; beyond it the shares no longer change."""

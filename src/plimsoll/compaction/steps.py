@@ -14,8 +14,8 @@ from plimsoll.compaction.rereads import REPEAT_CHARS_MIN, CallKey, call_of, is_c
 from plimsoll.compaction.shrink import Spot, cut_spots, spots
 from plimsoll.compaction.view_message import ViewExchange, ViewMessage
 from plimsoll.compaction.working_view import WorkingView
+from plimsoll.formats.provenance import notice, verified_notice
 from plimsoll.message import Message, ToolCall, ToolResult
-from plimsoll.provenance import notice, verified_notice
 
 REPEATED = {"en": "The same content as in a later result of this conversation", "zh": "与本对话中较后的结果内容相同"}
 """Replacement text of a collapsed repeated result, by language."""

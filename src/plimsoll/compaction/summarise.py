@@ -22,7 +22,7 @@ from plimsoll.compaction.summary_message import (
 from plimsoll.compaction.task import SummaryFailed, SummaryReply, SummaryRequest, Task
 from plimsoll.compaction.view_message import ViewExchange, ViewMessage, exchanges_of
 from plimsoll.compaction.working_view import WorkingView
-from plimsoll.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message
 from plimsoll.summary.ledger import Ledger
 from plimsoll.summary.reread import recollected

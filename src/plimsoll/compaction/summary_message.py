@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from plimsoll.brief import pluralize
 from plimsoll.compaction.task import SummaryFailed, SummaryRequest, Task
 from plimsoll.compaction.view_message import ViewExchange
 from plimsoll.compaction.working_view import WorkingView
-from plimsoll.dataclass import dataclass
+from plimsoll.light.brief import pluralize
+from plimsoll.light.dataclass import dataclass
 from plimsoll.limits import SUMMARIZER_OUTPUT_TOKENS_MAX
 from plimsoll.message import Message, Text, text_message
 from plimsoll.summary.frame import (

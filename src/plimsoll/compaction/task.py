@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import Literal, TypeAlias
 
-from plimsoll.brief import Fact, ShortRepr, pluralize
-from plimsoll.dataclass import dataclass
+from plimsoll.light.brief import Fact, ShortRepr, pluralize
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message
 from plimsoll.policy.budget import Level
 from plimsoll.policy.policy import Policy

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from plimsoll.errors import SettingError
-from plimsoll.regex import regex
-from plimsoll.validation import short_repr
+from plimsoll.light.regex import regex
+from plimsoll.policy.validation import short_repr
 
 _NAME = regex(r"[a-zA-Z0-9_-]{1,64}")
 """The tool names that every provider accepts."""

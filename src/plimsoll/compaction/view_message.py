@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import Literal, TypeAlias
 
-from plimsoll.dataclass import dataclass
 from plimsoll.formats.cache_marks import marks_of
 from plimsoll.formats.exchange import Exchange, group
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message
 
 Origin: TypeAlias = Literal["history", "summary", "made"]

@@ -7,8 +7,8 @@ from dataclasses import field, replace
 from typing import Any, TypeAlias
 
 from plimsoll.compaction.view_message import CountMessage, Decision, ViewExchange, ViewMessage, exchanges_of
-from plimsoll.dataclass import dataclass
 from plimsoll.formats.format import Format
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message, Part
 from plimsoll.protocols import TokenCounter
 from plimsoll.summary.frame import Language

@@ -10,11 +10,11 @@ from typing import Any, Final
 
 from plimsoll.conversations.prefix import Digest, Listing, digest, is_system, system_digest
 from plimsoll.conversations.redaction import Redaction
-from plimsoll.dataclass import dataclass
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.intake import received
 from plimsoll.formats.requests import RequestParts
 from plimsoll.formats.wire import copied
+from plimsoll.light.dataclass import dataclass
 from plimsoll.session.sync.snapshot import snapshot
 
 LISTS_MAX: Final = 16

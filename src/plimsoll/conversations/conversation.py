@@ -14,11 +14,11 @@ from plimsoll.conversations.content import RequestContent
 from plimsoll.conversations.inner import ROUNDS_MAX, InnerCalls, before_answer, found_by, inner_calls
 from plimsoll.conversations.prefix import Listing, said
 from plimsoll.conversations.redaction import Redaction
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import PlimsollError, StoreError
 from plimsoll.formats.intake import received
 from plimsoll.formats.overflow import Overflow
 from plimsoll.formats.requests import RequestParts, api_of, parts_of, with_messages, with_more, with_tools
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import FormatName
 from plimsoll.records.usage import Usage, usage_of
 from plimsoll.tokens.counter import counter_for

@@ -19,13 +19,13 @@ from plimsoll.formats.format import SystemText
 from plimsoll.formats.requests import RequestParts, parts_of, parts_of_list
 from plimsoll.message import FormatName
 from plimsoll.policy.policy import PolicyChoice
+from plimsoll.policy.validation import boolean, integer
 from plimsoll.protocols import Durability
 from plimsoll.session.open import open as open_session
 from plimsoll.store.memory import InMemoryStore
 from plimsoll.store.open import StoreSpec, open_store
 from plimsoll.store.paths import safe_name
 from plimsoll.tokens.counter import CounterChoice
-from plimsoll.validation import boolean, integer
 
 PREFIX: Final = "c-"
 """Names of sessions that were made here begin with this, then say what their conversation begins with."""

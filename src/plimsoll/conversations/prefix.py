@@ -9,8 +9,8 @@ from itertools import takewhile
 from operator import eq
 from typing import Any, Final, NamedTuple
 
-from plimsoll.dataclass import dataclass
 from plimsoll.formats.wire import plain
+from plimsoll.light.dataclass import dataclass
 from plimsoll.limits import NESTING_DEPTH_MAX
 
 _SYSTEM: Final = ("system", "developer")

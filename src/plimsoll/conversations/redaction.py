@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from plimsoll.provenance import tag_of
-from plimsoll.regex import regex
+from plimsoll.formats.provenance import tag_of
+from plimsoll.light.regex import regex
 
 
 class _Kind(NamedTuple):

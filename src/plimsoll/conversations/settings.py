@@ -9,8 +9,8 @@ from typing import Any, Final
 from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.conversations.content import ContentReader
 from plimsoll.conversations.inner import INNER_TOOLS
-from plimsoll.dataclass import dataclass
 from plimsoll.formats.requests import RequestParts
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import FormatName
 from plimsoll.policy.policy import Policy, PolicyChoice, policy_of
 from plimsoll.protocols import Store

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from plimsoll.environment.layers import RecentCall, ToolContext, ToolState
 from plimsoll.formats.exchange import OpenCalls, speaks
+from plimsoll.light.regex import regex
 from plimsoll.limits import (
     ACTIVITY_CALLS_MAX,
     ACTIVITY_TEXT_CHARS_MAX,
@@ -13,7 +14,6 @@ from plimsoll.limits import (
     ACTIVITY_TOPICS_MAX,
 )
 from plimsoll.message import Message, Text, ToolCall, ToolResult
-from plimsoll.regex import regex
 from plimsoll.summary.ledger.calls import understand
 from plimsoll.summary.ledger.outcome import succeeded
 

@@ -7,11 +7,11 @@ from dataclasses import field, fields
 from types import MappingProxyType
 from typing import Any
 
-from plimsoll.brief import JsonReady
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError
+from plimsoll.light.brief import JsonReady
+from plimsoll.light.dataclass import dataclass
 from plimsoll.limits import LARGE_MESSAGE_CACHE_ENTRIES_MAX, MESSAGE_CACHE_ENTRIES_MAX, MESSAGE_CACHE_TTL_S
-from plimsoll.validation import boolean, integer, short_repr
+from plimsoll.policy.validation import boolean, integer, short_repr
 
 UNKNOWN = "unknown"
 """Value of a field that could not be read from the computer."""

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from plimsoll.brief import pluralize
 from plimsoll.environment.layers import LAYERS, ContextLayers
-from plimsoll.regex import regex
+from plimsoll.light.brief import pluralize
+from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.sentences import line
 from plimsoll.truncation import cut_text
 

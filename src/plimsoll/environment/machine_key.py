@@ -1,4 +1,4 @@
-"""The key of this machine and user, which signs the tags of `plimsoll.provenance`. Nothing is written to disk."""
+"""The key of this machine and user, which signs the tags of `plimsoll.formats.provenance`. Nothing is written to disk."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from plimsoll.environment.layers import UNKNOWN, Package, SystemContext, WorkspaceContext
 from plimsoll.formats.wire import object_in
+from plimsoll.light.regex import regex
 from plimsoll.limits import DEPENDENCIES_MAX, PROJECT_FILE_SIZE_BYTES_MAX, PROJECT_TEXT_CHARS_MAX
-from plimsoll.regex import regex
 
 _FOLDERS_MAX: Final = 64
 """Parent folders searched for `.git` and a manifest."""

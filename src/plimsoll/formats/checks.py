@@ -14,8 +14,8 @@ from plimsoll.formats.ids import SAFE
 from plimsoll.formats.media import media_of
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import json_text, kind_of
+from plimsoll.light.regex import regex
 from plimsoll.message import FormatName, Message, Wire
-from plimsoll.regex import regex
 
 Fields: TypeAlias = frozenset[str]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError, SettingError
 from plimsoll.formats.openai_responses.fields import CALLS, RESULTS
+from plimsoll.light.dataclass import dataclass
+from plimsoll.light.regex import regex
 from plimsoll.message import FormatName, Wire
-from plimsoll.regex import regex
 
 _ITEM_TYPES: Final = frozenset(
     (

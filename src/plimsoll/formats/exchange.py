@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from plimsoll.dataclass import dataclass
 from plimsoll.formats.rules import RULES
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message, Part, Text, ToolCall, ToolResult
 
 Call = TypeVar("Call")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
-from plimsoll.brief import Fact, JsonReady, ShortRepr, pluralize
-from plimsoll.dataclass import dataclass
 from plimsoll.formats.rules import Rules
+from plimsoll.light.brief import Fact, JsonReady, ShortRepr, pluralize
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import FormatName, Message, ToolResult, Wire
 
 Code: TypeAlias = Literal[

@@ -11,7 +11,7 @@ import hashlib
 import re
 from typing import Final
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 
 SAFE: Final = regex(r"[a-zA-Z0-9_-]+")
 _WRITTEN: Final = regex(r"(?:id--(?P<hex>(?:[0-9a-f]{2})+)|(?P<plain>(?:(?!--).)+))(?:--[1-9][0-9]*)?", re.DOTALL)

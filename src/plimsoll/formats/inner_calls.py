@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from plimsoll.dataclass import dataclass
 from plimsoll.formats.wire import objects_of
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import FormatName
 
 Wire = dict[str, Any]

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal
 
-from plimsoll.dataclass import dataclass
 from plimsoll.formats.wire import json_text
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Media, MediaKind, Opaque, Part, Text, Wire
 
 _HEAD_CHARS: Final = 64

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from plimsoll.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass
+from plimsoll.light.regex import regex
 from plimsoll.limits import SETTING_TOKENS_MAX
-from plimsoll.regex import regex
 
 _CODES: Final = frozenset(
     "context_length_exceeded exceed_context_size_error context_window_exceeded model_max_prompt_tokens_exceeded".split()

@@ -13,7 +13,7 @@ from plimsoll.formats.format import Format
 from plimsoll.formats.intake import Received, decode_received, received
 from plimsoll.formats.rules import RULES
 from plimsoll.message import FormatName, Message
-from plimsoll.validation import short_repr
+from plimsoll.policy.validation import short_repr
 
 
 class _Formats(Mapping[FormatName, Format]):

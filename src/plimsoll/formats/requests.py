@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError
 from plimsoll.formats.cache_marks import leading_marks, marked_as
 from plimsoll.formats.detect import RequestContext, detect
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.intake import received
 from plimsoll.formats.rules import RULES
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import FormatName
 
 Api: TypeAlias = Literal["openai-chat", "openai-responses", "anthropic"]

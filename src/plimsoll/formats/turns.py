@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import Any, Literal, TypeAlias
 
-from plimsoll.dataclass import dataclass
 from plimsoll.formats.exchange import OpenCalls, is_legacy, placeholder
 from plimsoll.formats.format import Loss
 from plimsoll.formats.ids import original_of
 from plimsoll.formats.rules import RULES
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
 Speaker: TypeAlias = Literal["system", "user", "assistant", "results"]

@@ -9,10 +9,10 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any, Final
 
-from plimsoll.brief import pluralize
 from plimsoll.formats.media import MediaSource, source_of
+from plimsoll.light.brief import pluralize
+from plimsoll.light.regex import regex
 from plimsoll.message import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
-from plimsoll.regex import regex
 
 _BYTES = regex(r"[A-Za-z0-9+/_=-]+")
 _BYTES_CHARS_MIN: Final = 200

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError
+from plimsoll.light.dataclass import dataclass
 
 FENCE = "<plimsoll-notes id="
 """How the text begins that a hook hands back, by which it is known in the file."""

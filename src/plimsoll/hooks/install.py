@@ -20,10 +20,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError, SettingsRefused
 from plimsoll.hooks.settings import Entries, Kind, has_toml_hooks, put_in, taken_out
 from plimsoll.hooks.state import folder, write_private
+from plimsoll.light.dataclass import dataclass
 from plimsoll.store.paths import home_dir
 from plimsoll.transcripts.atomic_files import temporary_file
 

@@ -10,10 +10,10 @@ import re
 from dataclasses import field
 from typing import Any, NoReturn
 
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError
+from plimsoll.light.dataclass import dataclass
+from plimsoll.light.regex import regex
 from plimsoll.limits import NESTING_DEPTH_MAX
-from plimsoll.regex import regex
 
 _TOKEN = regex(
     r"(?P<gap>[ \t\r\n]++|//[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)"

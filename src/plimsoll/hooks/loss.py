@@ -12,7 +12,7 @@ from math import ceil
 
 from plimsoll.hooks.notes import write
 from plimsoll.hooks.state import FileState
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 from plimsoll.summary.folders import one_each
 from plimsoll.summary.ledger import Fact, Kind, Ledger
 from plimsoll.summary.ledger.draft import value

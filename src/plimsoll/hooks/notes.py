@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.hooks.event import FENCE
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 from plimsoll.summary.excerpt import excerpt
 from plimsoll.summary.ledger import Fact, Kind, Ledger
 from plimsoll.summary.ledger.draft import value

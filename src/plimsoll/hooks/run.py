@@ -8,9 +8,9 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import ErrorCatcher, PlimsollError
 from plimsoll.hooks.event import POST_COMPACT, PRE_COMPACT, SESSION_START, HookEvent, read_event
+from plimsoll.light.dataclass import dataclass
 
 LOG_BYTES_MAX = 64 * 1024
 """Of the log of failures; the older half gives way."""

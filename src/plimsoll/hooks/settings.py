@@ -8,10 +8,10 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError
 from plimsoll.hooks import json_text
-from plimsoll.regex import regex
+from plimsoll.light.dataclass import dataclass
+from plimsoll.light.regex import regex
 
 Spans: TypeAlias = "list[tuple[int, int]]"
 Kind: TypeAlias = Literal["json", "toml"]

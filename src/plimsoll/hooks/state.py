@@ -16,9 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError, StoreUnusable
 from plimsoll.hooks.event import FENCE
+from plimsoll.light.dataclass import dataclass
 from plimsoll.limits import MESSAGE_SIZE_BYTES_MAX, TRANSCRIPT_SIZE_BYTES_MAX
 from plimsoll.store.paths import data_dir
 from plimsoll.summary.ledger import Ledger, extend

@@ -8,10 +8,10 @@ from pathlib import PurePath
 from typing import Any
 
 from plimsoll.api.inspect import measure
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError
 from plimsoll.hooks.loss import lost_facts, shown_first
 from plimsoll.hooks.state import take_in
+from plimsoll.light.dataclass import dataclass
 from plimsoll.transcripts.detect import load_file
 from plimsoll.transcripts.discover import SessionFile
 from plimsoll.transcripts.values import Transcript

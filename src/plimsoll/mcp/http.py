@@ -14,11 +14,11 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from plimsoll.errors import SettingError, on_failure
+from plimsoll.light.regex import regex
 from plimsoll.limits import MCP_TOKEN_CHARS_MIN
 from plimsoll.mcp.server import server_for
 from plimsoll.mcp.sessions import ServedSessions
-from plimsoll.regex import regex
-from plimsoll.validation import token_or_none
+from plimsoll.policy.validation import token_or_none
 
 PATH = "/mcp"
 _ADDRESS = regex(r"(?:\[([0-9a-fA-F:.]{2,45})\]|([A-Za-z0-9.-]{1,253})):([0-9]{1,5})")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import SessionNotFound
+from plimsoll.light.dataclass import dataclass
 from plimsoll.limits import MCP_SESSION_WAIT_S, MCP_SESSIONS_SEARCHED_MAX
 from plimsoll.memory.memories import Memories
 from plimsoll.memory.opening import open_memory

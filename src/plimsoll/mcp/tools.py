@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from plimsoll.compaction.references import position_named
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import ReferenceNotFound, SettingError
+from plimsoll.light.dataclass import dataclass
 from plimsoll.limits import MCP_PAGE_CHARS_MAX, MCP_TEXT_ARGUMENT_CHARS_MAX
 from plimsoll.mcp.answers import compaction_lines, memory_lines, preview_lines, sendable, status_lines
 from plimsoll.mcp.sessions import ServedSessions
+from plimsoll.policy.validation import short_repr
 from plimsoll.report.figures import number
 from plimsoll.session.session import Session
-from plimsoll.validation import short_repr
 
 Run: TypeAlias = Callable[[ServedSessions, dict[str, Any]], str]
 

@@ -11,8 +11,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
+from plimsoll.light.regex import regex, rows_of
 from plimsoll.recall.words import stem, words
-from plimsoll.regex import regex, rows_of
 
 _CHOICES: dict[str, tuple[str, ...]] = {
     "indentation": ("tab=tabs=制表符=tab键", "space=spaces=空格"),

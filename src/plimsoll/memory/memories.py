@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias, get_args
 
-from plimsoll.brief import Fact, ShortRepr
 from plimsoll.errors import Closes, ErrorCatcher, SettingError
+from plimsoll.light.brief import Fact, ShortRepr
 from plimsoll.limits import MEMORIES_MAX, MEMORY_TEXT_CHARS_MAX, TIME_MS_MAX
 from plimsoll.memory.merging import Merging, with_earlier, without_origins
 from plimsoll.memory.notes import NOTES_TOKENS_MAX, notes_of
@@ -16,10 +16,10 @@ from plimsoll.memory.ranking import most_important, surplus
 from plimsoll.memory.scopes import Scopes
 from plimsoll.memory.secrets import holds_secret
 from plimsoll.memory.statements import read
+from plimsoll.policy.validation import boolean, integer, one_of, short_repr, text_or_none
 from plimsoll.protocols import Memory, MemoryKind, MemoryOrigin, MemoryStore, Speaker, TokenCounter
 from plimsoll.summary.ledger.sentences import line
 from plimsoll.tokens.counter import counter_for
-from plimsoll.validation import boolean, integer, one_of, short_repr, text_or_none
 
 MemoryList: TypeAlias = list[Memory]
 ScopeName: TypeAlias = Literal["user", "project"]

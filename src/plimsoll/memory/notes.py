@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from plimsoll.compaction.notes_shown import NOTES_HEADERS
+from plimsoll.formats.provenance import notice
 from plimsoll.protocols import Memory, TokenCounter
-from plimsoll.provenance import notice
 from plimsoll.summary.frame import neutralised
 from plimsoll.summary.ledger.sentences import cjk_share
 

@@ -9,8 +9,8 @@ from typing import TypeAlias
 from plimsoll.errors import SettingError
 from plimsoll.memory.memories import Memories
 from plimsoll.memory.scopes import project_path_of, scopes_of
+from plimsoll.policy.validation import boolean, short_repr
 from plimsoll.protocols import MemoryStore
-from plimsoll.validation import boolean, short_repr
 
 MemorySpec: TypeAlias = "bool | str | os.PathLike[str] | MemoryStore | None"
 """Specification of a store of memories, see `open_memory`. None and False: no memories."""

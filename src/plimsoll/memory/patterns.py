@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple, cast
 
+from plimsoll.light.regex import regex, rows_of
 from plimsoll.memory.wording_en import EN, PARTS
 from plimsoll.memory.wording_zh import ZH
 from plimsoll.protocols import MemoryKind
-from plimsoll.regex import regex, rows_of
 
 
 class Wording(NamedTuple):

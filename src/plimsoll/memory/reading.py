@@ -13,8 +13,9 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 
 from plimsoll.compaction.task import SummaryFailed, SummaryReply, SummaryRequest
-from plimsoll.dataclass import dataclass
 from plimsoll.formats.wire import json_in
+from plimsoll.light.dataclass import dataclass
+from plimsoll.light.regex import regex
 from plimsoll.limits import MEMORY_TEXT_CHARS_MAX
 from plimsoll.memory.scopes import Scopes
 from plimsoll.memory.secrets import holds_secret
@@ -23,7 +24,6 @@ from plimsoll.message import Message
 from plimsoll.policy.policy import Policy
 from plimsoll.protocols import Memory, MemoryKind, MemoryOrigin, Speaker
 from plimsoll.recall.words import STOP, Terms
-from plimsoll.regex import regex
 from plimsoll.summary.frame import neutralised
 from plimsoll.summary.ledger.sentences import head_and_tail, line
 

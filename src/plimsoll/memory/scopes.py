@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from plimsoll.environment.workspace import workspace_context
 from plimsoll.errors import SettingError
-from plimsoll.validation import short_repr
+from plimsoll.policy.validation import short_repr
 
 Project: TypeAlias = "str | os.PathLike[str] | bool | None"
 """A project's folder; True for the current one; False or None: no project."""

@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 
 _KNOWN = regex(
     r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY|\b(?:sk|pk|rk|whsec)[-_][A-Za-z0-9_-]{8,}|\b(?:gh[pousr]|github_pat|glpat"

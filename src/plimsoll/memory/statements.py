@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from plimsoll.formats.provenance import verified_notice
+from plimsoll.light.regex import regex
 from plimsoll.limits import MEMORY_TEXT_CHARS_MAX
 from plimsoll.memory.patterns import PROJECT, REMEMBER, WORDINGS, cues_in
 from plimsoll.memory.secrets import holds_secret
 from plimsoll.message import Message, Text
 from plimsoll.protocols import MemoryKind
-from plimsoll.provenance import verified_notice
-from plimsoll.regex import regex
 from plimsoll.summary.frame import divided, recognise
 from plimsoll.summary.ledger.prose import claims, plain, without_code
 from plimsoll.summary.ledger.requests import without_injected

@@ -9,10 +9,10 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from plimsoll.brief import JsonReady
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError
-from plimsoll.validation import integer, ratio, short_repr
+from plimsoll.light.brief import JsonReady
+from plimsoll.light.dataclass import dataclass
+from plimsoll.policy.validation import integer, ratio, short_repr
 
 Mark: TypeAlias = float | int | tuple[float, int]
 """The position of a load line: a float in (0, 1] is a ratio of the budget, an int above 1 a number of tokens, and a pair is

@@ -11,9 +11,9 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, TypeAlias, Unpack, get_args
 
-from plimsoll.brief import JsonReady
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError
+from plimsoll.light.brief import JsonReady
+from plimsoll.light.dataclass import dataclass
 from plimsoll.limits import SUMMARIZER_INPUT_TOKENS_MIN
 from plimsoll.policy.budget import Budget, Level, LoadLines, Mark, check_mark, level_named, level_of, mark_tokens
 from plimsoll.policy.presets import (
@@ -26,7 +26,7 @@ from plimsoll.policy.presets import (
     SummaryFrame,
     SummaryRole,
 )
-from plimsoll.validation import boolean, integer, one_of, ratio, short_repr
+from plimsoll.policy.validation import boolean, integer, one_of, ratio, short_repr
 
 STEP_LEVELS: Mapping[Step, Level] = MappingProxyType(
     {

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from urllib.parse import unquote
 
-from plimsoll.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass
 from plimsoll.proxy.options import ProxyOptions
 
 METHODS: Final = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"})

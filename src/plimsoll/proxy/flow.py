@@ -13,12 +13,12 @@ from typing import Any, Final, Literal
 from plimsoll.conversations.conversation import Prepared
 from plimsoll.conversations.conversations import Conversations
 from plimsoll.conversations.inner import INNER_TOOLS
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import ErrorCatcher
 from plimsoll.formats.overflow import Overflow
 from plimsoll.formats.requests import ROUTES, parts_of
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import object_in
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import FormatName
 from plimsoll.proxy.gate import MARGIN_TOKENS, Gate, Track, may_hold_media
 from plimsoll.proxy.links import ResponseLinks

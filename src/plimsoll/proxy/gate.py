@@ -12,7 +12,7 @@ from collections import OrderedDict
 from threading import RLock
 from typing import Final, Literal
 
-from plimsoll.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass
 
 TRACKS_MAX: Final = 256
 """Requests that are remembered whole, to be compared with the next."""

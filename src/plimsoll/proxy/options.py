@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from typing import Final
 from urllib.parse import urlsplit
 
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError
-from plimsoll.regex import regex
-from plimsoll.validation import integer, short_repr, token_or_none
+from plimsoll.light.dataclass import dataclass
+from plimsoll.light.regex import regex
+from plimsoll.policy.validation import integer, short_repr, token_or_none
 
 PORT: Final = 8790
 _HOST = regex(r"[a-z0-9.-]{1,253}(?::[0-9]{1,5})?|\[[0-9a-f:.]{2,45}\](?::[0-9]{1,5})?")

@@ -9,11 +9,11 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from plimsoll.light.regex import regex
 from plimsoll.protocols import TokenCounter
 from plimsoll.recall.ranking import Candidate
 from plimsoll.recall.segment import Entry
 from plimsoll.recall.words import words
-from plimsoll.regex import regex
 from plimsoll.truncation.boundaries import boundary_before
 from plimsoll.truncation.measure import chars_within
 

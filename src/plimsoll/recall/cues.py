@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from plimsoll.light.regex import regex
 from plimsoll.recall.days import Days, asked_days
-from plimsoll.regex import regex
 
 _FIRST = regex(
     r"\b(?:original(?:ly)?|initial(?:ly)?|at the (?:very )?(?:start|beginning|outset)|to begin with|(?:very )?first "

@@ -7,7 +7,7 @@ import re
 from calendar import monthrange
 from typing import NamedTuple
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.dates import day_in
 
 _DAY_MS = 24 * 60 * 60 * 1000

@@ -8,10 +8,10 @@ from collections.abc import Container, Iterator, Sequence
 from typing import Literal, TypeAlias, get_args
 
 from plimsoll.compaction.references import position_named
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError
+from plimsoll.light.dataclass import dataclass
+from plimsoll.policy.validation import one_of, short_repr
 from plimsoll.recall.segment import Entry, Segment
-from plimsoll.validation import one_of, short_repr
 
 SpeakerRole: TypeAlias = Literal["user", "assistant", "tool", "system", "summary"]
 """Whose words are searched: `tool` are results of tools; calls, and thinking, are the assistant's."""

@@ -14,6 +14,7 @@ from typing import Any
 from plimsoll.compaction.references import name_of, summary_name_of
 from plimsoll.compaction.tool_names import TOOL_NAMES, ToolNames
 from plimsoll.formats.words import words_of
+from plimsoll.light.regex import regex
 from plimsoll.limits import (
     RECALL_ASKED_CHARS_MAX,
     RECALL_OPEN_CALLS_MAX,
@@ -26,7 +27,6 @@ from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResul
 from plimsoll.recall.days import day_of, day_said
 from plimsoll.recall.segment import Entry, Segment, unescaped
 from plimsoll.recall.words import Terms
-from plimsoll.regex import regex
 
 _SPEAKER = regex(r"(?:\[[^\]\n]{1,80}\]\s{0,4})?([^\W\d][^:：\n.,;!?]{0,30})[:：]\s")
 """A name before what is said, as transcripts have it."""

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from plimsoll.light.regex import regex
 from plimsoll.limits import RECALL_QUERY_CHARS_MAX, RECALL_QUERY_TERMS_MAX, RECALL_QUERY_WORK_MAX
 from plimsoll.recall.cues import Cues, cues_of, strings_of
 from plimsoll.recall.filters import Filters, Hidden
@@ -22,7 +23,6 @@ from plimsoll.recall.index import Index
 from plimsoll.recall.segment import K1, B, Entry, Segment
 from plimsoll.recall.units import NUMBER, OPENING, QUESTION, TIME
 from plimsoll.recall.words import ALIKE_TERMS, EXAMPLE_TERMS, STOP
-from plimsoll.regex import regex
 
 OWN, WINDOW, CARRIED, ANSWER = 1.0, 1.0, 0.7, 0.5
 """Weights: of the unit's own words, its better window, the words said shortly before it, and of the question that it answers."""

@@ -14,7 +14,8 @@ from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
-from plimsoll.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass
+from plimsoll.light.regex import regex
 from plimsoll.limits import RECALL_QUERY_CHARS_MAX
 from plimsoll.protocols import TokenCounter
 from plimsoll.recall.choosing import FIRST_HOP, HITS_MAX, LED_SHARE, Choice, runs, said_of
@@ -24,7 +25,6 @@ from plimsoll.recall.index import Index
 from plimsoll.recall.literal import with_string
 from plimsoll.recall.ranking import RARE_MAX, Candidate, Ranking
 from plimsoll.recall.words import STOP
-from plimsoll.regex import regex
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,20 +9,20 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
-from plimsoll.brief import pluralize
 from plimsoll.compaction.references import place_of, position_named, summary_of
 from plimsoll.compaction.tool_names import TOOL_NAMES, ToolNames
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import ReferenceNotFound, SessionDamaged
 from plimsoll.formats.wire import json_in
+from plimsoll.light.brief import pluralize
+from plimsoll.light.dataclass import dataclass
+from plimsoll.light.regex import regex
+from plimsoll.policy.validation import one_of
 from plimsoll.protocols import TokenCounter
 from plimsoll.recall.index import RECORD
 from plimsoll.recall.search import Hit
-from plimsoll.regex import regex
 from plimsoll.store.blobs import is_blob_name
 from plimsoll.truncation.boundaries import head_end
 from plimsoll.truncation.measure import chars_within
-from plimsoll.validation import one_of
 
 ToolFormat: TypeAlias = Literal["openai-chat", "openai-responses", "anthropic"]
 """The formats of tool definitions. UI messages have none; use those of the provider."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from plimsoll.light.regex import regex
 from plimsoll.recall.words import stem
-from plimsoll.regex import regex
 
 UNIT_CHARS = 170
 """A unit of prose has about this many characters."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import unicodedata
 from operator import add
 
+from plimsoll.light.regex import regex
 from plimsoll.recall.forms import ALIKE, IRREGULAR
 from plimsoll.recall.kinds import KINDS
-from plimsoll.regex import regex
 
 UNSPACED = (
     "\u0900-\u0eff\u1000-\u11ff\u1780-\u17ff\u3040-\u30ff\u3130-\u318f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"

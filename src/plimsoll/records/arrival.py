@@ -18,12 +18,12 @@ from plimsoll.compaction.references import reference_of
 from plimsoll.compaction.shrink import cut_results
 from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.compaction.working_view import WorkingView
-from plimsoll.dataclass import dataclass
 from plimsoll.formats.detect import NO_CONTEXT, RequestContext, certain_format_of
 from plimsoll.formats.format import Format
 from plimsoll.formats.intake import Received, received
 from plimsoll.formats.registry import format_named
 from plimsoll.formats.wire import has_halves
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message, ToolResult, Wire
 from plimsoll.protocols import Record, RecordDraft
 from plimsoll.records.replay import Arrival, ViewState

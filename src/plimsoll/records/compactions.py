@@ -11,11 +11,11 @@ from itertools import takewhile
 from typing import Final
 
 from plimsoll.errors import SessionDamaged, SettingError
+from plimsoll.policy.validation import short_repr
 from plimsoll.protocols import Record, SessionLog
 from plimsoll.records.packing import unpacked
 from plimsoll.records.stats import Stats
 from plimsoll.records.values import Compaction, compaction_of, seq_of
-from plimsoll.validation import short_repr
 
 IMPORT: Final = "import"
 """The stage of compactions made by another tool, and the trigger of the one that an imported session starts from."""

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from plimsoll.compaction.readers import Reader
-from plimsoll.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass
 from plimsoll.protocols import Record
 from plimsoll.records.stats import Stats
 from plimsoll.records.usage import learnt

@@ -15,10 +15,10 @@ from typing import Any, TypeAlias
 from plimsoll.compaction.references import merged_runs, runs_of
 from plimsoll.compaction.steps import REPEATED
 from plimsoll.compaction.view_message import ViewMessage
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import SessionDamaged
 from plimsoll.formats.format import Format
 from plimsoll.formats.words import words_of
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message, Part, Reasoning, Text, ToolResult, Wire
 from plimsoll.protocols import Record, SessionLog
 from plimsoll.records.compactions import record_at

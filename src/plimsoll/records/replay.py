@@ -17,8 +17,8 @@ from plimsoll.compaction.result import Revision
 from plimsoll.compaction.settle import Sending, is_ready, unanswered
 from plimsoll.compaction.tally import Tally
 from plimsoll.compaction.view_message import ViewMessage
-from plimsoll.dataclass import dataclass
 from plimsoll.formats.format import Format
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message, Wire
 from plimsoll.policy.budget import Level
 from plimsoll.protocols import Record, SessionLog

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
-from plimsoll.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass
 from plimsoll.limits import SETTING_TOKENS_MAX
 from plimsoll.protocols import SessionLog
 from plimsoll.tokens.calibrate import Calibrator

@@ -6,21 +6,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
-from plimsoll.brief import Fact, JsonReady, ShortRepr, pluralize, size_change
 from plimsoll.compaction.plan import Action, Outline, Stage
 from plimsoll.compaction.references import merged_runs
 from plimsoll.compaction.view_message import ViewMessage
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError
 from plimsoll.formats.format import Format
 from plimsoll.formats.wire import json_text
+from plimsoll.light.brief import Fact, JsonReady, ShortRepr, pluralize, size_change
+from plimsoll.light.dataclass import dataclass
+from plimsoll.light.regex import regex
 from plimsoll.limits import TIME_MS_MAX
 from plimsoll.message import Message, Wire, text_message
 from plimsoll.policy.budget import Level, level_named
 from plimsoll.protocols import Record
 from plimsoll.records.json_diff import changed, changes
 from plimsoll.records.packing import action_rows, unpacked
-from plimsoll.regex import regex
 
 POSITIONS_MAX = 10**12
 """Upper limit of any count or position in a record."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from plimsoll.brief import pluralize
 from plimsoll.compaction.references import named
+from plimsoll.light.brief import pluralize
 
 __all__ = ["named", "number", "pluralize", "share", "size", "when"]
 

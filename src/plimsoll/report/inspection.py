@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from plimsoll.brief import Fact, JsonReady, ShortRepr
 from plimsoll.compaction.plan import Action
 from plimsoll.compaction.result import Report
-from plimsoll.dataclass import dataclass
+from plimsoll.light.brief import Fact, JsonReady, ShortRepr
+from plimsoll.light.dataclass import dataclass
 from plimsoll.report.figures import named
 from plimsoll.report.measure import Measure
 

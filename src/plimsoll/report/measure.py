@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal, TypeAlias
 
-from plimsoll.brief import Fact, ShortRepr, pluralize
 from plimsoll.compaction.meter import ContextMeter
-from plimsoll.dataclass import dataclass
 from plimsoll.formats.system_text import system_message
+from plimsoll.light.brief import Fact, ShortRepr, pluralize
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import FormatName, Message
 from plimsoll.records.usage import Usage
 from plimsoll.report.figures import number, share, when

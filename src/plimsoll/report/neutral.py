@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 
 _COMMANDS = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 and C1 without tab and line feed: escape sequences begin here

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import accumulate, pairwise
 
-from plimsoll.brief import pluralize
+from plimsoll.light.brief import pluralize
 from plimsoll.report.figures import number, share, when
 from plimsoll.report.inspection import Inspection
 from plimsoll.report.neutral import neutral, one_line

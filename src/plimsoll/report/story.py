@@ -7,8 +7,8 @@ from dataclasses import field
 from typing import Any, assert_never
 
 from plimsoll.compaction.plan import Action
-from plimsoll.dataclass import dataclass
 from plimsoll.formats.registry import decode_all
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import FormatName, Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.records.usage import Usage
 from plimsoll.report.figures import named

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from plimsoll.brief import pluralize
 from plimsoll.compaction.result import Report
+from plimsoll.light.brief import pluralize
 from plimsoll.report.drawing import Drawn, Table, Words
 from plimsoll.report.figures import number, share
 from plimsoll.report.inspection import ActionGroup, Inspection, grouped

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, field
 from typing import Any, assert_never
 
-from plimsoll.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.report.figures import named
 from plimsoll.tokens.framing import MessageCounter

@@ -15,7 +15,7 @@ from plimsoll.compaction.readers import Reader
 from plimsoll.compaction.summary_message import is_summary_or_notice
 from plimsoll.compaction.task import Task
 from plimsoll.compaction.view_message import Origin, ViewMessage
-from plimsoll.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message, Wire
 from plimsoll.policy.budget import Level
 from plimsoll.records.compactions import IMPORT

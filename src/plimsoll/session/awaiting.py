@@ -12,12 +12,12 @@ from plimsoll.compaction.drive import AsyncSummarizer, adrive
 from plimsoll.compaction.result import CompactionOptions, Plan, View
 from plimsoll.message import MessageLike
 from plimsoll.policy.policy import PolicyChoice
+from plimsoll.policy.validation import integer, one_of
 from plimsoll.records.values import Compaction, Trigger
 from plimsoll.session.ahead import Ahead
 from plimsoll.session.compact import Carrying, carried_out, compacted, options_for, viewed
 from plimsoll.session.concurrency import THREADS, CompactionTurn, in_worker
 from plimsoll.session.recorder import SessionRecorder
-from plimsoll.validation import integer, one_of
 
 
 class AwaitedSession(ABC):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from plimsoll.errors import SessionExists, SessionNotFound
+from plimsoll.policy.validation import boolean, text_or_none
 from plimsoll.protocols import Durability, SessionInfo, SessionLog, Store
 from plimsoll.records.checks import full_record_problem
 from plimsoll.store.memory import InMemoryStore
@@ -13,7 +14,6 @@ from plimsoll.store.open import StoreSpec, open_store
 from plimsoll.store.verify import Repaired, Verified
 from plimsoll.store.verify import repair as repair_log
 from plimsoll.store.verify import verify as verify_log
-from plimsoll.validation import boolean, text_or_none
 
 
 def sessions(store: StoreSpec = None, *, archived: bool = False, agent_id: str | None = None) -> list[SessionInfo]:

@@ -27,16 +27,16 @@ from plimsoll.compaction.task import SummaryReply, SummaryRequest, Task
 from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.compaction.working_view import WorkingView
 from plimsoll.compaction.writing import written
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import PlanIsStale, SettingError
+from plimsoll.light.dataclass import dataclass
 from plimsoll.policy.budget import Level
 from plimsoll.policy.policy import PolicyChoice, policy_of
+from plimsoll.policy.validation import integer, text_or_none
 from plimsoll.records.values import Compaction
 from plimsoll.session.recorder import SessionRecorder
 from plimsoll.session.remembering import flushed
 from plimsoll.session.usage_reports import sent_now
 from plimsoll.summary.language import language_of
-from plimsoll.validation import integer, text_or_none
 
 Result = TypeVar("Result")
 Carrying: TypeAlias = Generator[SummaryRequest, SummaryReply, Result]

@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from plimsoll.errors import SettingError, on_failure
-from plimsoll.validation import short_repr
+from plimsoll.policy.validation import short_repr
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from plimsoll.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message
 from plimsoll.protocols import Record, RecordDraft
 from plimsoll.records.arrival import as_stored

@@ -23,8 +23,8 @@ from plimsoll.environment.workspace import project_folder, system_context, works
 from plimsoll.errors import FormatError, LimitExceeded, SettingError
 from plimsoll.formats.wire import copied
 from plimsoll.limits import ACTIVITY_MESSAGES_MAX
+from plimsoll.policy.validation import integer, short_repr
 from plimsoll.session.recorder import SessionRecorder
-from plimsoll.validation import integer, short_repr
 
 Project = str | os.PathLike[str] | bool | None
 """A project's folder; True for the current one; False to record nothing about project and computer. None is False, but updates a

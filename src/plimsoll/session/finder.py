@@ -17,6 +17,7 @@ from plimsoll.errors import SettingError, StoreError
 from plimsoll.formats.format import Format
 from plimsoll.formats.words import words_of
 from plimsoll.limits import RECALL_KEPT_CHARS_MIN, RECALL_PIECE_CHARS_MAX, RECALL_TEXTS_CHARS_MAX
+from plimsoll.policy.validation import integer
 from plimsoll.protocols import SessionLog, TokenCounter
 from plimsoll.recall.filters import Filters
 from plimsoll.recall.index import Index
@@ -27,7 +28,6 @@ from plimsoll.recall.segment import Entry
 from plimsoll.records.compactions import CompactionChain
 from plimsoll.records.history import History
 from plimsoll.store.indexes import HoldsIndex, KeepsIndex
-from plimsoll.validation import integer
 
 Found = TypeVar("Found")
 

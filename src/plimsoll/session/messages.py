@@ -9,12 +9,13 @@ from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from plimsoll.compaction.references import checked, named_text, place_of, position_named, summary_of, text_of, text_said
-from plimsoll.dataclass import dataclass
 from plimsoll.environment.layers import Filter
 from plimsoll.errors import ReferenceNotFound, SessionDamaged, SettingError
 from plimsoll.formats.wire import copied
+from plimsoll.light.dataclass import dataclass
 from plimsoll.limits import TIME_MS_MAX
 from plimsoll.message import Message
+from plimsoll.policy.validation import integer, number_or_none, short_repr
 from plimsoll.protocols import Record
 from plimsoll.records.compactions import compaction_at
 from plimsoll.records.history import Branch
@@ -25,7 +26,6 @@ from plimsoll.session.usage_reports import usage_since
 from plimsoll.store.blobs import is_blob_name, text_of_blob
 from plimsoll.summary.file_mentions import FileMention
 from plimsoll.summary.ledger import extend
-from plimsoll.validation import integer, number_or_none, short_repr
 
 State: TypeAlias = Literal["current", "changed", "left"]
 """What became of an appended message."""

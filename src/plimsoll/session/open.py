@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from plimsoll.brief import pluralize
 from plimsoll.compaction.drive import AsyncSummarizer, checked
 from plimsoll.compaction.meter import ContextMeter, checked_tools, meter_for
 from plimsoll.compaction.tool_names import tool_names
@@ -30,9 +29,11 @@ from plimsoll.formats.detect import RequestContext, detect
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import format_named
 from plimsoll.formats.system_text import checked_system
+from plimsoll.light.brief import pluralize
 from plimsoll.limits import SESSION_TITLE_CHARS_MAX
 from plimsoll.message import FormatName
 from plimsoll.policy.policy import Policy, PolicyChoice, policy_named, policy_of
+from plimsoll.policy.validation import boolean, integer, short_repr
 from plimsoll.protocols import Durability, MemoryStore, Record, SessionLog, Store
 from plimsoll.records.arrival import Knowledge
 from plimsoll.records.checks import record_problem
@@ -47,7 +48,6 @@ from plimsoll.session.session import Session
 from plimsoll.session.settings import Kept
 from plimsoll.store.open import StoreSpec, archive_oldest, open_or_create
 from plimsoll.tokens.counter import CounterChoice, counter_name
-from plimsoll.validation import boolean, integer, short_repr
 
 if TYPE_CHECKING:
     from plimsoll.memory.opening import MemorySpec

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeVar
 
 from plimsoll.errors import PlimsollError, SessionNotFound, SessionSkipped, SettingError, UnsafeName, warn
 from plimsoll.limits import RECALL_SEGMENT_CHARS_MAX
+from plimsoll.policy.validation import one_of, short_repr
 from plimsoll.protocols import SessionLog, Store, TokenCounter
 from plimsoll.recall.choosing import LED_SHARE, Vocabularies
 from plimsoll.recall.filters import Filters, HitOrder, SpeakerRole, filters_of
@@ -20,7 +21,6 @@ from plimsoll.session.catalog import found, using
 from plimsoll.session.finder import Finder, checked_limits
 from plimsoll.session.open import history_of, tell_damage
 from plimsoll.store.open import StoreSpec
-from plimsoll.validation import one_of, short_repr
 
 Read = TypeVar("Read")
 

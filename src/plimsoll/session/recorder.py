@@ -27,6 +27,7 @@ from plimsoll.formats.intake import decode_received, received
 from plimsoll.formats.wire import copied
 from plimsoll.message import Message, MessageLike
 from plimsoll.policy.budget import Check, Level
+from plimsoll.policy.validation import boolean, short_repr
 from plimsoll.protocols import Record, RecordDraft, SessionLog
 from plimsoll.records.arrival import FIXED, Arrivals, as_stored
 from plimsoll.records.checks import record_problem
@@ -43,7 +44,6 @@ from plimsoll.session.settings import Kept
 from plimsoll.session.usage_reports import Estimates, Sent, warn_of_excess
 from plimsoll.store.copying import fork
 from plimsoll.summary.ledger import Ledger
-from plimsoll.validation import boolean, short_repr
 
 
 class HasRecorder(Protocol):

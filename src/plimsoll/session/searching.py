@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.errors import PlimsollError
 from plimsoll.limits import RECALL_KEPT_CHARS_MIN
+from plimsoll.policy.validation import boolean, char_slice, one_of
 from plimsoll.session.awaiting import AwaitedSession
 from plimsoll.session.messages import text_at
 from plimsoll.session.recorder import SessionRecorder, locked
 from plimsoll.store.indexes import KeepsIndex
-from plimsoll.validation import boolean, char_slice, one_of
 
 if TYPE_CHECKING:
     from plimsoll.recall.filters import HitOrder, SpeakerRole

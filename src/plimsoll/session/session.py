@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from plimsoll.brief import Fact, ShortRepr, pluralize
 from plimsoll.compaction.drive import AsyncSummarizer, checked, drive
 from plimsoll.compaction.result import Plan, View
 from plimsoll.environment.layers import ContextLayers
 from plimsoll.errors import Closes, FormatError, PlimsollError
+from plimsoll.light.brief import Fact, ShortRepr, pluralize
 from plimsoll.message import FormatName, MessageLike
 from plimsoll.policy.budget import Check, Status
 from plimsoll.policy.policy import Policy, PolicyChoice
+from plimsoll.policy.validation import boolean, integer
 from plimsoll.protocols import Damage
 from plimsoll.records.stats import Stats
 from plimsoll.records.usage import Usage
@@ -29,7 +30,6 @@ from plimsoll.session.syncing import SyncedSession
 from plimsoll.session.usage_reports import sent_now, usage_for, usage_from_caller, usages
 from plimsoll.summary.file_mentions import FileMention
 from plimsoll.tokens.cache import CacheStats
-from plimsoll.validation import boolean, integer
 
 
 class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr, Closes):

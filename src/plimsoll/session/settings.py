@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from plimsoll.dataclass import dataclass
 from plimsoll.environment.layers import Filter, Storage
+from plimsoll.light.dataclass import dataclass
 from plimsoll.protocols import Store
 from plimsoll.records.arrival import FIXED, Knowledge
 

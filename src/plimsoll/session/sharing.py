@@ -7,11 +7,11 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.compaction.drive import adrive, drive
+from plimsoll.policy.validation import boolean, path_text
 from plimsoll.session.awaiting import AwaitedSession
 from plimsoll.session.concurrency import THREADS
 from plimsoll.session.recorder import locked
 from plimsoll.session.remembering import flush_all
-from plimsoll.validation import boolean, path_text
 
 if TYPE_CHECKING:
     from plimsoll.formats.format import Converted

@@ -17,11 +17,11 @@ from plimsoll.formats.format import SystemText
 from plimsoll.formats.system_text import system_message
 from plimsoll.message import MessageLike
 from plimsoll.policy.budget import Budget
+from plimsoll.policy.validation import integer
 from plimsoll.session.awaiting import AwaitedSession
 from plimsoll.session.compact import Carrying
 from plimsoll.session.concurrency import THREADS
 from plimsoll.session.recorder import SessionRecorder, locked
-from plimsoll.validation import integer
 
 if TYPE_CHECKING:
     from plimsoll.session.sync.mirror import Mirror

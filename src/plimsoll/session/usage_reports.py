@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from plimsoll.compaction.settle import is_placeholder
 from plimsoll.compaction.tally import Tally
 from plimsoll.compaction.view_message import ViewMessage
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import UnseenTokensWarning, warn
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message
+from plimsoll.policy.validation import integer
 from plimsoll.records.usage import Usage, usage_from, whole_prompt
-from plimsoll.validation import integer
 
 if TYPE_CHECKING:
     from plimsoll.compaction.meter import ContextMeter

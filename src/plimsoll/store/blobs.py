@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from plimsoll.errors import LimitExceeded, ReferenceNotFound, SessionDamaged, on_failure
+from plimsoll.light.regex import regex
 from plimsoll.limits import BLOB_REFERENCE_CHARS_MIN, BLOB_SIZE_BYTES_MAX
-from plimsoll.regex import regex
+from plimsoll.policy.validation import short_repr
 from plimsoll.store.folder import Folder
-from plimsoll.validation import short_repr
 
 TEMPORARY = "tmp-"
 """Name prefix of unfinished files. A writer removes those that dead writers left."""

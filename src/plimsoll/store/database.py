@@ -14,8 +14,8 @@ from threading import RLock
 from typing import Any, Final
 from urllib.parse import quote
 
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import NewerFormat, SessionDamaged, StoreError, StoreFull, StoreUnusable, on_failure
+from plimsoll.light.dataclass import dataclass
 from plimsoll.protocols import Durability
 from plimsoll.store.folder import open_root
 from plimsoll.store.os_calls import OsCalls, store_errors

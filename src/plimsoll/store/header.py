@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from plimsoll.errors import FormatError, NewerFormat
+from plimsoll.light.regex import regex
 from plimsoll.protocols import Record, RecordDraft, SessionInfo
-from plimsoll.regex import regex
 from plimsoll.store.log import Tail
 from plimsoll.store.record import FORMAT, SEAL_SIZE_BYTES, Unreadable, decode, encode, seal
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from plimsoll.errors import SessionBusy, StoreUnusable, on_failure
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 from plimsoll.store.folder import NEEDS_POSIX, Folder
 
 LOCK_NAME = "lock"

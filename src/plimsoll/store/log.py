@@ -13,8 +13,8 @@ from itertools import takewhile
 from threading import RLock
 from typing import Final, Protocol
 
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import Closes, FormatError, NewerFormat, SessionClosed, SessionDamaged, StoreUnusable
+from plimsoll.light.dataclass import dataclass
 from plimsoll.protocols import Damage, Record, RecordCheck, RecordDraft
 from plimsoll.store.findings import Bad, DamageFindings
 from plimsoll.store.indexes import HoldsIndex

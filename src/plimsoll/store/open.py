@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 from plimsoll.errors import SessionBusy, SessionExists, SessionNotFound, SettingError, UnsafeName
+from plimsoll.light.regex import regex
+from plimsoll.policy.validation import one_of, short_repr
 from plimsoll.protocols import Durability, SessionLog, Store
-from plimsoll.regex import regex
-from plimsoll.validation import one_of, short_repr
 
 StoreSpec = str | os.PathLike[str] | Store | None
 """Specification of a store, see `open_store`."""

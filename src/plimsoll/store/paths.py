@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from plimsoll.errors import SettingError, UnsafeName
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 
 _NAME = regex(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
 _FOLDER = regex(r"([a-z0-9_-][a-z0-9._-]{0,63})(?:~([0-9a-f]{1,16}))?")

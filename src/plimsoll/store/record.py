@@ -16,11 +16,11 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, NoReturn
 
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError, LimitExceeded
+from plimsoll.light.dataclass import dataclass
+from plimsoll.light.regex import regex
 from plimsoll.limits import RECORD_NESTING_MAX, RECORD_NODES_MAX, RECORD_SIZE_BYTES_MAX
 from plimsoll.protocols import Record, RecordDraft
-from plimsoll.regex import regex
 
 FORMAT: Final = 1
 """Format version written by this module, stored in the session record."""

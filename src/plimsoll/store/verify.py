@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import SessionExists
+from plimsoll.light.dataclass import dataclass
+from plimsoll.light.regex import regex
 from plimsoll.protocols import Damage, Record, RecordCheck, SessionLog, Store
-from plimsoll.regex import regex
 from plimsoll.store.copying import Copy, blob_of, digests_of
 from plimsoll.store.jsonl import JsonlStore
 from plimsoll.store.log import accept_any

@@ -6,8 +6,8 @@ import heapq
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
-from plimsoll.dataclass import dataclass
-from plimsoll.regex import regex
+from plimsoll.light.dataclass import dataclass
+from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.prose import without_code
 from plimsoll.summary.ledger.requests import asks, constrains
 

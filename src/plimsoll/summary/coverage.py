@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.sentences import sentences
 
 _WORD = regex(r"[^\W_\u3040-\u30ff\u3400-\u9fff]+(?:['’][a-z]{1,2})?|[\u3040-\u30ff\u3400-\u9fff]+")

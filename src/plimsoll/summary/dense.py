@@ -9,7 +9,7 @@ from itertools import chain, filterfalse
 from math import exp, log
 from typing import TYPE_CHECKING, NamedTuple
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.fact import is_recalled, speaker_of
 from plimsoll.summary.ledger.sentences import has_digit
 

@@ -9,7 +9,7 @@ from itertools import chain
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.fact import is_recalled, topic_of
 from plimsoll.summary.ledger.sentences import has_digit, pairs
 from plimsoll.summary.names_zh import (

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, field
 from typing import Any
 
-from plimsoll.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass
+from plimsoll.light.regex import regex
 from plimsoll.limits import MENTIONED_FILES_MAX
 from plimsoll.message import Message, Text, ToolCall
-from plimsoll.regex import regex
 from plimsoll.summary.ledger.calls import Call, understand
 from plimsoll.summary.ledger.shell import in_command, is_file
 

@@ -11,9 +11,9 @@ from dataclasses import field
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from plimsoll.dataclass import dataclass
-from plimsoll.provenance import TAG_HEX, is_tagged, notice, tag_of, verified_notice
-from plimsoll.regex import regex
+from plimsoll.formats.provenance import TAG_HEX, is_tagged, notice, tag_of, verified_notice
+from plimsoll.light.dataclass import dataclass
+from plimsoll.light.regex import regex
 
 Language: TypeAlias = Literal["en", "zh"]
 

@@ -6,7 +6,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 from plimsoll.summary.condense import statements
 from plimsoll.summary.coverage import terms
 from plimsoll.summary.ledger.sentences import CJK

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from plimsoll.brief import pluralize
-from plimsoll.dataclass import dataclass
+from plimsoll.light.brief import pluralize
+from plimsoll.light.dataclass import dataclass
 from plimsoll.summary.ledger.sentences import cjk_share
 
 if TYPE_CHECKING:

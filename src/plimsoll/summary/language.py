@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from plimsoll.light.regex import regex
 from plimsoll.message import Message
 from plimsoll.policy.presets import Language as Wanted
-from plimsoll.regex import regex
 from plimsoll.summary.frame import Language
 
 SAMPLE_CHARS = 20_000

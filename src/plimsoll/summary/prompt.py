@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from plimsoll.brief import pluralize
 from plimsoll.errors import CannotFit
+from plimsoll.light.brief import pluralize
+from plimsoll.light.regex import regex
 from plimsoll.message import Message, Text, ToolCall, ToolResult
-from plimsoll.regex import regex
 from plimsoll.summary.excerpt import level
 from plimsoll.summary.frame import neutralised, unwrapped
 from plimsoll.summary.ledger.sentences import clean, head_and_tail

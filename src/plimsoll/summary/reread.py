@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 from plimsoll.summary.frame import omitted, recognise
 from plimsoll.summary.labels import CHINESE, ENGLISH, Labels
 from plimsoll.summary.ledger import Fact, Kind, Ledger

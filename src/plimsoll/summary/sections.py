@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 from plimsoll.summary import layout, repeated, values
 from plimsoll.summary.excerpt import excerpt, level
 from plimsoll.summary.folders import folders_of, one_each, stem_of

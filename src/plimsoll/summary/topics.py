@@ -8,7 +8,7 @@ from itertools import chain
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 from plimsoll.summary.item import Item
 from plimsoll.summary.ledger.fact import CAPS, is_recalled, speaker_of, topic_of
 

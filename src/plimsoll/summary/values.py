@@ -7,7 +7,7 @@ from heapq import heapify, heappop, heapreplace
 from math import sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 from plimsoll.summary.item import Item
 from plimsoll.summary.ledger.draft import value
 from plimsoll.summary.ledger.identifiers import CODES_KEY, codes_in

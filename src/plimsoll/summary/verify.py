@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from plimsoll.brief import pluralize
-from plimsoll.dataclass import dataclass
-from plimsoll.regex import regex
+from plimsoll.light.brief import pluralize
+from plimsoll.light.dataclass import dataclass
+from plimsoll.light.regex import regex
 from plimsoll.summary.condense import condensed
 from plimsoll.summary.coverage import Statements, terms
 from plimsoll.summary.ledger.requests import insists

@@ -8,7 +8,7 @@ from itertools import takewhile
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from plimsoll.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass
 from plimsoll.limits import COUNT_CACHE_TEXT_CHARS_MIN, COUNT_CACHE_TEXTS_MAX
 from plimsoll.tokens.exact import ExactCounter
 

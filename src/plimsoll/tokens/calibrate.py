@@ -12,8 +12,8 @@ from dataclasses import asdict, fields, replace
 from math import ceil, exp, isfinite, log, sqrt
 from typing import Any
 
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError
+from plimsoll.light.dataclass import dataclass
 from plimsoll.limits import SETTING_TOKENS_MAX
 
 DIFFERENCE_TOKENS_MIN = 200

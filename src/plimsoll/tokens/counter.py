@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from plimsoll.errors import CounterError, ErrorCatcher, SettingError
 from plimsoll.limits import SETTING_TOKENS_MAX
+from plimsoll.policy.validation import short_repr
 from plimsoll.tokens.cache import CachingCounter
 from plimsoll.tokens.estimate import EstimatingCounter
 from plimsoll.tokens.exact import ExactCounter, exact_counter, forget_vocabularies
 from plimsoll.tokens.framing import ANTHROPIC, OPENAI_CHAT, MessageCounter
 from plimsoll.tokens.media import MediaRule, media_rule
 from plimsoll.tokens.registry import Vocabulary, look_up
-from plimsoll.validation import short_repr
 
 if TYPE_CHECKING:
     from plimsoll.protocols import TokenCounter

@@ -21,7 +21,7 @@ from collections import Counter
 from functools import cache
 from math import ceil, sqrt
 
-from plimsoll.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass
 from plimsoll.limits import COUNT_SLICE_CHARS
 
 UNITS = 250

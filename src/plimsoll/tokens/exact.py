@@ -13,8 +13,8 @@ from itertools import pairwise
 from threading import Lock
 from typing import TypeAlias
 
+from plimsoll.light.regex import regex
 from plimsoll.limits import COUNT_ALONE_CHARS, COUNT_ENGINE_CHARS_MAX, COUNT_SLICE_CHARS
-from plimsoll.regex import regex
 
 BatchEngine: TypeAlias = "Callable[[Sequence[str]], list[int]]"
 """Counts many texts at once. None of them may contain the start of a special token."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, assert_never
 
-from plimsoll.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.tokens.cache import CacheStats, CachingCounter
 from plimsoll.tokens.media import MOST_EXPENSIVE, MediaRule

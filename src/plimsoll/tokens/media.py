@@ -13,7 +13,7 @@ from functools import lru_cache
 from math import ceil
 from typing import TYPE_CHECKING, TypeAlias
 
-from plimsoll.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass
 
 if TYPE_CHECKING:
     from plimsoll.message import Media

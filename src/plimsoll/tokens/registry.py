@@ -12,11 +12,11 @@ from pkgutil import get_data
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError, UnknownModelWarning, warn
+from plimsoll.light.dataclass import dataclass
+from plimsoll.light.regex import regex
 from plimsoll.limits import REGISTRY_FILE_SIZE_BYTES_MAX, REGISTRY_WARNINGS_MAX, SETTING_TOKENS_MAX
-from plimsoll.regex import regex
-from plimsoll.validation import text_or_none
+from plimsoll.policy.validation import text_or_none
 
 DEFAULT_MODEL = "gpt-4o"
 """Model whose vocabulary counts tokens if the caller names none. It is public, so the count is exact."""

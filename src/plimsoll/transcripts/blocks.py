@@ -11,9 +11,9 @@ from dataclasses import field
 from typing import Any
 
 from plimsoll.compaction.normalize import normalize
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError, LimitExceeded
 from plimsoll.formats.registry import FORMATS, decode_all, format_named
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import FormatName, Message, Wire
 from plimsoll.transcripts.lines import list_of, text_of
 from plimsoll.transcripts.values import MADE, Finding, Viewed

@@ -13,9 +13,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from plimsoll.light.regex import regex
 from plimsoll.message import Message, Part, Text, ToolCall
 from plimsoll.records.usage import Usage
-from plimsoll.regex import regex
 from plimsoll.transcripts import blocks, claude_links, tree
 from plimsoll.transcripts.blocks import read_message
 from plimsoll.transcripts.claude_links import Link, Tree

@@ -8,8 +8,8 @@ from dataclasses import field
 from typing import Any
 
 from plimsoll.compaction.references import runs_of
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import LimitExceeded
+from plimsoll.light.dataclass import dataclass
 from plimsoll.limits import TRANSCRIPT_COMPACTIONS_MAX
 from plimsoll.transcripts import blocks, tree
 from plimsoll.transcripts.lines import list_of, mapping_of, maybe_count, maybe_text, text_of

@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any
 
 from plimsoll.compaction.references import runs_of
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import LimitExceeded
+from plimsoll.light.dataclass import dataclass
 from plimsoll.limits import TRANSCRIPT_COMPACTIONS_MAX
 from plimsoll.message import Message, Wire
 from plimsoll.transcripts.blocks import read_message

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from plimsoll.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Wire
 from plimsoll.transcripts.lines import list_of, maybe_count, text_of
 from plimsoll.transcripts.values import Finding

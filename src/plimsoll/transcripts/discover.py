@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import MissingExtra, PlimsollError
-from plimsoll.regex import regex
+from plimsoll.light.dataclass import dataclass
+from plimsoll.light.regex import regex
 from plimsoll.store.paths import home_dir
 from plimsoll.transcripts import lines
 from plimsoll.transcripts.codex import kind_and_payload

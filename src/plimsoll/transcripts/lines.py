@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from plimsoll.light.regex import regex
 from plimsoll.limits import NESTING_DEPTH_MAX
-from plimsoll.regex import regex
 
 if TYPE_CHECKING:
     from plimsoll.transcripts.values import Finding, SourceLine

@@ -16,9 +16,9 @@ from functools import partial
 from typing import Any
 
 from plimsoll.compaction.readers import PI
+from plimsoll.light.regex import regex
 from plimsoll.message import Message, Wire
 from plimsoll.records.usage import Usage
-from plimsoll.regex import regex
 from plimsoll.transcripts import blocks, tree
 from plimsoll.transcripts.blocks import read_message
 from plimsoll.transcripts.lines import first_text, list_of, mapping_of, maybe_count, maybe_text, text_of

@@ -18,8 +18,8 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias
 
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError, LimitExceeded, MissingExtra, SettingError, SourceChanged, StoreUnusable
+from plimsoll.light.dataclass import dataclass
 from plimsoll.limits import (
     ARCHIVE_RATIO_MAX,
     ARCHIVE_SIZE_BYTES_FREE,

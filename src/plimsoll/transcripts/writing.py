@@ -9,7 +9,7 @@ from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from plimsoll.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Wire
 from plimsoll.records.usage import Usage
 from plimsoll.transcripts.lines import dump, mapping_of, text_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
+from plimsoll.light.regex import regex
 from plimsoll.limits import BREAK_SEARCH_CHARS_MAX, GRAPHEME_CHARS_MAX
-from plimsoll.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

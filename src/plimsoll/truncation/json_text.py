@@ -7,10 +7,10 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from plimsoll.brief import pluralize
-from plimsoll.dataclass import dataclass
+from plimsoll.light.brief import pluralize
+from plimsoll.light.dataclass import dataclass
+from plimsoll.light.regex import regex
 from plimsoll.limits import TOOL_ARGUMENT_DEPTH_MAX
-from plimsoll.regex import regex
 from plimsoll.truncation.marker import MarkerLanguage, language_of
 from plimsoll.truncation.measure import fair_cap, tokens_about, tokens_if_fits
 from plimsoll.truncation.text import Cut, check_options, cut_text

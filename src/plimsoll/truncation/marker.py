@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from plimsoll.brief import pluralize
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError
-from plimsoll.provenance import TAG_HEX, is_tagged, tag_of
-from plimsoll.regex import regex
-from plimsoll.validation import short_repr
+from plimsoll.formats.provenance import TAG_HEX, is_tagged, tag_of
+from plimsoll.light.brief import pluralize
+from plimsoll.light.dataclass import dataclass
+from plimsoll.light.regex import regex
+from plimsoll.policy.validation import short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError
+from plimsoll.light.dataclass import dataclass
+from plimsoll.policy.validation import integer, one_of
 from plimsoll.truncation.boundaries import head_end, tail_start
 from plimsoll.truncation.marker import (
     SHORT,
@@ -21,7 +22,6 @@ from plimsoll.truncation.marker import (
     without_markers,
 )
 from plimsoll.truncation.measure import chars_within, tokens_about, tokens_if_fits
-from plimsoll.validation import integer, one_of
 
 if TYPE_CHECKING:
     from plimsoll.protocols import TokenCounter

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from plimsoll.evaluation.extract import PER_KIND_MAX, STATEMENTS_MAX, probes_of
-from plimsoll.evaluation.matching import Haystack, words
-from plimsoll.evaluation.values import Probe
+from plimsoll.api.evaluation.extract import PER_KIND_MAX, STATEMENTS_MAX, probes_of
+from plimsoll.api.evaluation.matching import Haystack, words
+from plimsoll.api.evaluation.values import Probe
 from plimsoll.formats.registry import decode_all
 
 

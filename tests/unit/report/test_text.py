@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plimsoll.brief import pluralize
+from plimsoll.light.brief import pluralize
 from plimsoll.report.figures import number, share, size, when
 from plimsoll.report.neutral import json_safe, neutral, one_line
 

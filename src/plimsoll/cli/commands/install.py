@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from plimsoll.cli.options import add_store, flag, option, tokens
 from plimsoll.cli.output import DONE, WrongUsage, emit, note, print_json, say
 from plimsoll.hooks import install
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 from plimsoll.report.neutral import neutral
 
 TOOLS = ("claude-code", "codex")

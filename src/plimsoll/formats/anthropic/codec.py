@@ -8,6 +8,7 @@ from typing import Any, Final
 from plimsoll.errors import FormatError
 from plimsoll.formats.checks import ByType, Fields, fields, trimmed, typed
 from plimsoll.formats.media import anthropic_block, media_of, source_of, text_and_media
+from plimsoll.formats.provenance import TAG_HEX, is_tagged, tag_of
 from plimsoll.formats.reasoning import signed_by_anthropic
 from plimsoll.formats.wire import (
     arguments_text,
@@ -20,9 +21,8 @@ from plimsoll.formats.wire import (
     role_word,
     text_field,
 )
+from plimsoll.light.regex import regex
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Role, Text, ToolCall, ToolResult, Wire
-from plimsoll.provenance import TAG_HEX, is_tagged, tag_of
-from plimsoll.regex import regex
 
 MESSAGE: Final = fields("role content")
 

@@ -9,8 +9,8 @@ from plimsoll.formats.openai_chat.codec import exposed_fields
 from plimsoll.formats.openai_chat.validate import BLOCKS, SILENT, is_speaker
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import arguments_text, copied
+from plimsoll.light.regex import regex
 from plimsoll.message import Message, Wire
-from plimsoll.regex import regex
 
 _UNSAFE: Final = regex(r"[\s<|\\/>]")
 

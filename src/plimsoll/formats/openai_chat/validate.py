@@ -23,8 +23,8 @@ from plimsoll.formats.format import SystemText, Violation
 from plimsoll.formats.openai_chat.codec import ROLES, objects_in
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import kind_of
+from plimsoll.light.regex import regex
 from plimsoll.message import Wire
-from plimsoll.regex import regex
 
 _RULES: Final = RULES["openai-chat"]
 

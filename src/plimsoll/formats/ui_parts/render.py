@@ -9,12 +9,12 @@ from plimsoll.formats.format import Loss, Rendered
 from plimsoll.formats.ids import UniqueIds
 from plimsoll.formats.media import ui_block
 from plimsoll.formats.portable import Block, ContentPart, Portable, is_native
+from plimsoll.formats.provenance import notice
 from plimsoll.formats.reasoning import ui_reasoning
 from plimsoll.formats.turns import Turn, turns_of
 from plimsoll.formats.ui_parts.codec import encode
 from plimsoll.formats.wire import copied, parsed_object
 from plimsoll.message import Media, Message, Reasoning, Text, ToolCall, ToolResult
-from plimsoll.provenance import notice
 
 
 def render(messages: Sequence[Message]) -> Rendered:

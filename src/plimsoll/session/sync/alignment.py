@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
-from plimsoll.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
 SEARCH_MESSAGES_MAX = 64

@@ -8,7 +8,7 @@ from itertools import takewhile
 from operator import lt
 
 from plimsoll.compaction.references import runs_of
-from plimsoll.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message
 from plimsoll.records.history import Branch, Run
 from plimsoll.session.edit import Edit

@@ -8,11 +8,11 @@ from typing import Any
 from plimsoll.compaction.result import View
 from plimsoll.compaction.summary_message import is_summary_or_notice
 from plimsoll.compaction.view_message import Origins, ViewMessage
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import FormatError
 from plimsoll.formats.detect import refuse_calls_of_another
 from plimsoll.formats.format import Format
 from plimsoll.formats.intake import received
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message
 from plimsoll.records.compactions import compaction_at
 from plimsoll.records.values import is_plain

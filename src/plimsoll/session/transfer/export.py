@@ -15,13 +15,14 @@ from typing import Any
 from plimsoll.compaction.join import runs
 from plimsoll.compaction.settle import unanswered
 from plimsoll.compaction.view_message import ViewMessage
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import SettingError, ViewDiffers
 from plimsoll.formats.convert import convert
 from plimsoll.formats.format import Converted
 from plimsoll.formats.registry import FORMATS
 from plimsoll.formats.rules import RULES
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import FormatName, Wire
+from plimsoll.policy.validation import short_repr, text_or_none
 from plimsoll.records.values import is_plain, moment_of
 from plimsoll.session.compact import upcoming
 from plimsoll.session.environment import layers
@@ -35,7 +36,6 @@ from plimsoll.transcripts.export import FORMAT_OF, supported, write
 from plimsoll.transcripts.source import is_archive
 from plimsoll.transcripts.values import Checkpoint, Exported, ExportLoss, Meta, Outgoing, Shown, ToolName, Transcript
 from plimsoll.transcripts.writing import blocks_of
-from plimsoll.validation import short_repr, text_or_none
 
 TOOLS: tuple[ToolName, ...] = ("claude-code", "codex", "pi")
 """Tools whose session files are read and written."""

@@ -12,10 +12,11 @@ from typing import Any
 from plimsoll.compaction.meter import meter_for
 from plimsoll.errors import SessionExists, UnsafeName, on_failure
 from plimsoll.formats.registry import format_named
+from plimsoll.light.regex import regex
 from plimsoll.limits import FOREIGN_COMPACTIONS_MAX
 from plimsoll.policy.policy import policy_of
+from plimsoll.policy.validation import boolean, path_text
 from plimsoll.protocols import Store
-from plimsoll.regex import regex
 from plimsoll.session.adopt import Adoption, adopt
 from plimsoll.session.catalog import is_taken, store_for
 from plimsoll.session.open import open as open_session
@@ -40,7 +41,6 @@ from plimsoll.tokens.registry import look_up
 from plimsoll.transcripts.detect import load_file
 from plimsoll.transcripts.source import stem_of
 from plimsoll.transcripts.values import Conversation, Transcript
-from plimsoll.validation import boolean, path_text
 
 BATCH_MESSAGES = 500
 """Messages appended in one batch."""

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from plimsoll.compaction.meter import ContextMeter
 from plimsoll.compaction.readers import Reader
 from plimsoll.compaction.view_message import Origin
-from plimsoll.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass
 from plimsoll.limits import TIME_MS_MAX
 from plimsoll.message import Wire
 from plimsoll.records.usage import Usage

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from plimsoll.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass
 from plimsoll.protocols import SessionLog
 from plimsoll.records.compactions import IMPORT
 from plimsoll.records.values import Compaction, compaction_of

@@ -8,10 +8,10 @@ from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 
-from plimsoll.brief import pluralize
 from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.compaction.writing import written
 from plimsoll.errors import SettingError, SourceChanged
+from plimsoll.light.brief import pluralize
 from plimsoll.records.usage import Usage
 from plimsoll.session.adopt import Adoption, adopt, as_entries
 from plimsoll.session.recorder import SessionRecorder

@@ -7,7 +7,7 @@ import re
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.sentences import line
 
 Action: TypeAlias = Literal["read", "edit", "search", "shell", "plan", "delegate", "other"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.fact import CAPS, Fact
 from plimsoll.summary.ledger.sentences import line
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "June", "July", "Aug", "Sept", "Oct", "Nov", "Dec")
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")

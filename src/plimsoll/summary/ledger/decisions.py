@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.fact import CAPS, Fact, is_recalled
 from plimsoll.summary.ledger.prose import claims, is_claim, is_filler, plain, spoken, without_code
 from plimsoll.summary.ledger.sentences import line

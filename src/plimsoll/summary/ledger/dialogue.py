@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.dates import is_day
 from plimsoll.summary.ledger.fact import CAPS, Fact, Origin
 from plimsoll.summary.ledger.prose import spoken

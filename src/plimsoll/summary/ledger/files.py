@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.fact import Fact
 from plimsoll.summary.ledger.sentences import clean
 from plimsoll.summary.ledger.shell import in_command

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from plimsoll.light.regex import regex
 from plimsoll.limits import LEDGER_JSON_CHARS_MAX, LEDGER_SCAN_CHARS_MAX
-from plimsoll.regex import regex
 from plimsoll.summary.ledger.fact import CAPS, ID_ENDINGS, Fact, row_key
 from plimsoll.summary.ledger.prose import plain
 from plimsoll.summary.ledger.sentences import has_digit, line

@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from plimsoll import limits
-from plimsoll.dataclass import dataclass
 from plimsoll.formats.exchange import OpenCalls
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message, Text, ToolCall, ToolResult
 from plimsoll.summary import frame
 from plimsoll.summary.ledger import (

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from plimsoll.light.regex import regex
 from plimsoll.message import ToolResult
-from plimsoll.regex import regex
 from plimsoll.summary.ledger.calls import Call
 from plimsoll.summary.ledger.commands import failed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from operator import add
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 
 _JOINABLE = r"[\u0600-\u0dff\u1000-\u109f\u1780-\u18af\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]"
 """Letters of Arabic and Indic scripts, and emoji: a joiner between two of them is part of the word or picture."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import field
 from typing import Literal, TypeAlias
 
-from plimsoll.dataclass import dataclass
-from plimsoll.regex import regex
+from plimsoll.light.dataclass import dataclass
+from plimsoll.light.regex import regex
 
 State: TypeAlias = Literal["modified", "read"]
 

@@ -6,7 +6,7 @@ from collections import Counter
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.fact import Fact
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.fact import CAPS, Fact
 from plimsoll.summary.ledger.prose import claims, is_filler, is_lead_in, offers, plain
 from plimsoll.summary.ledger.sentences import line

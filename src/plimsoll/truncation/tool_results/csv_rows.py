@@ -9,8 +9,8 @@ import csv
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from plimsoll.brief import pluralize
-from plimsoll.regex import regex
+from plimsoll.light.brief import pluralize
+from plimsoll.light.regex import regex
 from plimsoll.truncation.tool_results.errors import find_errors
 from plimsoll.truncation.tool_results.lines import GAP_START, Look, rank_ends
 from plimsoll.truncation.tool_results.logs import ERRORS_FIRST, facts_of_errors

@@ -7,7 +7,7 @@ import binascii
 import hashlib
 from typing import TYPE_CHECKING
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 from plimsoll.truncation.tool_results.lines import Look
 
 if TYPE_CHECKING:

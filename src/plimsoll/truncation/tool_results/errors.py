@@ -11,7 +11,7 @@ from itertools import accumulate
 from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

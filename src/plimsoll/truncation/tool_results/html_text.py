@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 
 _PAGE = regex(
     r"\s*(?:<\?xml[^>]{0,200}>\s*)?(?:<!--.{0,2000}?-->\s*)?<(?:!doctype html|html|head|body)\b",

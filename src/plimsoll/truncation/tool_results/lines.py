@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from plimsoll.brief import pluralize
-from plimsoll.regex import regex
+from plimsoll.light.brief import pluralize
+from plimsoll.light.regex import regex
 from plimsoll.truncation.boundaries import boundary_after, boundary_before
 from plimsoll.truncation.tool_results.errors import error_start
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from plimsoll.brief import pluralize
-from plimsoll.regex import regex
+from plimsoll.light.brief import pluralize
+from plimsoll.light.regex import regex
 from plimsoll.truncation.tool_results.errors import ErrorLines, find_errors, kinds_of
 from plimsoll.truncation.tool_results.lines import Look, rank_ends
 from plimsoll.truncation.tool_results.traces import frames_near

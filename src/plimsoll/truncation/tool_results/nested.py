@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from plimsoll.brief import pluralize
-from plimsoll.regex import regex
+from plimsoll.light.brief import pluralize
+from plimsoll.light.regex import regex
 from plimsoll.truncation.tool_results.lines import Look, rank_ends
 from plimsoll.truncation.tool_results.outliers import odd_values
 

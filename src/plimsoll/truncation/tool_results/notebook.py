@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from plimsoll.brief import pluralize
+from plimsoll.light.brief import pluralize
 from plimsoll.truncation.tool_results.lines import Look, rank_ends
 from plimsoll.truncation.tool_results.terminal import as_shown
 

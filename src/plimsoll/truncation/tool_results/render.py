@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
-from plimsoll.brief import pluralize
 from plimsoll.errors import ErrorCatcher
+from plimsoll.light.brief import pluralize
 from plimsoll.limits import NESTING_DEPTH_MAX
 from plimsoll.truncation.json_text import render_json
 

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
-from plimsoll.brief import pluralize
-from plimsoll.regex import regex
+from plimsoll.light.brief import pluralize
+from plimsoll.light.regex import regex
 from plimsoll.truncation.tool_results.csv_rows import look_at_csv, separator_of
 from plimsoll.truncation.tool_results.encoded import in_pieces, is_base64, look_at_base64
 from plimsoll.truncation.tool_results.errors import SEVERE, find_errors

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from plimsoll.dataclass import dataclass
-from plimsoll.provenance import is_tagged, notice, tag_of, verified_notice
-from plimsoll.regex import regex
+from plimsoll.formats.provenance import is_tagged, notice, tag_of, verified_notice
+from plimsoll.light.dataclass import dataclass
+from plimsoll.light.regex import regex
+from plimsoll.policy.validation import integer
 from plimsoll.truncation import cut_text
 from plimsoll.truncation.json_text import parse_json, sample_words
 from plimsoll.truncation.marker import MarkerLanguage, check_reference, language_of
@@ -21,7 +22,6 @@ from plimsoll.truncation.tool_results.outliers import find_outliers, is_rows
 from plimsoll.truncation.tool_results.shapes import Kind, look_at
 from plimsoll.truncation.tool_results.terminal import as_shown
 from plimsoll.truncation.tool_results.wanted import around_words, best_matches
-from plimsoll.validation import integer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 from plimsoll.truncation.tool_results.errors import SEVERE, severity, stems_in
 
 _CONTROLS = regex(

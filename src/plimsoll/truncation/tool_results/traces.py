@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

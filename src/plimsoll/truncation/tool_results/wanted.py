@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 from plimsoll.truncation.boundaries import boundary_after, boundary_before
 from plimsoll.truncation.tool_results.errors import containing
 

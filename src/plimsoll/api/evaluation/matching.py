@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from plimsoll.evaluation.values import Probe
-from plimsoll.regex import regex
+from plimsoll.api.evaluation.values import Probe
+from plimsoll.light.regex import regex
 
 _COLOUR = regex(r"\x1b\[[0-9;]*m")
 _SPACE = regex(r"\s+")

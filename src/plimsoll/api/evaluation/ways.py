@@ -13,17 +13,17 @@ from typing import Any, Final, TypeAlias, cast
 from plimsoll.api.fit import count_tokens
 from plimsoll.api.shrink import cut
 from plimsoll.api.window import window
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import CannotFit, SettingError, on_failure
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import decode_all, format_named
+from plimsoll.light.dataclass import dataclass
 from plimsoll.limits import TRANSCRIPT_SIZE_BYTES_MAX
 from plimsoll.message import FormatName, Message, ToolResult, text_message
 from plimsoll.policy.policy import PolicyChoice
+from plimsoll.policy.validation import short_repr
 from plimsoll.session.open import open as open_session
 from plimsoll.session.session import Session
 from plimsoll.tokens.counter import counter_for, message_counter_for
-from plimsoll.validation import short_repr
 
 COMMAND_TIME_MAX_S: Final = 600.0
 """A command that compacts one conversation is stopped after this time."""

@@ -13,12 +13,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from plimsoll.api.inspect import Inspectable, load
-from plimsoll.dataclass import dataclass
-from plimsoll.errors import ErrorCatcher, FormatError, PlimsollError
-from plimsoll.evaluation.extract import identifiers, probes_of
-from plimsoll.evaluation.matching import Haystack
-from plimsoll.evaluation.values import (
+from plimsoll.api.evaluation.extract import identifiers, probes_of
+from plimsoll.api.evaluation.matching import Haystack
+from plimsoll.api.evaluation.values import (
     AskedConversation,
     Evaluation,
     Interval,
@@ -28,16 +25,19 @@ from plimsoll.evaluation.values import (
     WayScore,
     added,
 )
-from plimsoll.evaluation.ways import Compacted, Setting, Way, checked_ways, compacted_by, way_name
+from plimsoll.api.evaluation.ways import Compacted, Setting, Way, checked_ways, compacted_by, way_name
+from plimsoll.api.inspect import Inspectable, load
+from plimsoll.errors import ErrorCatcher, FormatError, PlimsollError
 from plimsoll.formats.registry import decode_all
 from plimsoll.formats.words import words_of
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message
 from plimsoll.policy.policy import PolicyChoice, policy_of
+from plimsoll.policy.validation import ratio, text_or_none
 from plimsoll.tokens.counter import message_counter_for
 from plimsoll.tokens.registry import DEFAULT_MODEL
 from plimsoll.transcripts.detect import load_file
 from plimsoll.transcripts.values import Conversation, Transcript
-from plimsoll.validation import ratio, text_or_none
 
 State = Literal["kept", "recalled", "lost"]
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.conversations.conversations import Conversations
-from plimsoll.dataclass import dataclass
+from plimsoll.conversations.wrapper.exchange import WrappedRequest, exchange_for
 from plimsoll.errors import SessionNotFound, SettingError, on_failure
+from plimsoll.light.dataclass import dataclass
 from plimsoll.policy.policy import PolicyChoice
+from plimsoll.policy.validation import short_repr
 from plimsoll.protocols import Durability
 from plimsoll.session.session import Session
 from plimsoll.store.open import StoreSpec
 from plimsoll.store.paths import safe_name
 from plimsoll.tokens.counter import CounterChoice
-from plimsoll.validation import short_repr
-from plimsoll.wrapper.exchange import WrappedRequest, exchange_for
 
 if TYPE_CHECKING:
     from plimsoll.conversations.conversations import Conversations

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import Any, Literal, TypeAlias
 
-from plimsoll.brief import Fact, JsonReady, ShortRepr, pluralize
-from plimsoll.dataclass import dataclass
+from plimsoll.light.brief import Fact, JsonReady, ShortRepr, pluralize
+from plimsoll.light.dataclass import dataclass
 
 ProbeKind: TypeAlias = Literal["request", "constraint", "decision", "value", "file", "outcome", "error", "statement"]
 Match: TypeAlias = Literal["words", "exact", "path"]

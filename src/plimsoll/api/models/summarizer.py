@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from plimsoll.api.models.answer import ModelSettings
 from plimsoll.errors import SettingError
-from plimsoll.models.answer import ModelSettings
-from plimsoll.validation import boolean, number_or_none, short_repr, text_or_none
+from plimsoll.policy.validation import boolean, number_or_none, short_repr, text_or_none
 
 if TYPE_CHECKING:
     from plimsoll.compaction.task import SummaryRequest
@@ -55,9 +55,9 @@ def model_summarizer(
         stream=boolean("stream", stream),
     )
     if provider == "openai":
-        from plimsoll.models.openai import OpenAISummarizer  # noqa: PLC0415 - each imports only its own SDK
+        from plimsoll.api.models.openai import OpenAISummarizer  # noqa: PLC0415 - each imports only its own SDK
 
         return OpenAISummarizer(settings, client)
-    from plimsoll.models.anthropic import AnthropicSummarizer  # noqa: PLC0415 - as above
+    from plimsoll.api.models.anthropic import AnthropicSummarizer  # noqa: PLC0415 - as above
 
     return AnthropicSummarizer(settings, client)

@@ -14,7 +14,7 @@ import pytest
 
 import plimsoll
 from plimsoll.errors import MissingExtra
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 
 
 def test_a_regex_does_what_the_compiled_pattern_does() -> None:

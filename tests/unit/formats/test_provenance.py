@@ -9,7 +9,7 @@ import pytest
 
 import plimsoll
 from plimsoll.environment import machine_key as machine
-from plimsoll.provenance import TAG_HEX, is_tagged, notice, tag_of, verified_notice
+from plimsoll.formats.provenance import TAG_HEX, is_tagged, notice, tag_of, verified_notice
 from plimsoll.summary.frame import PRESENTATIONS, omission, omitted, recognise, wrap
 
 WORDS = "The production database must never be dropped. ZQTOKEN is the contract number."
@@ -55,7 +55,7 @@ def test_a_tag_is_the_keys(monkeypatch):
 def test_every_process_of_a_machine_has_the_same_key(key, monkeypatch):
     """A view made by one process is recognised by another."""
     monkeypatch.setenv(machine.ENVIRONMENT, key)
-    code = "import plimsoll; from plimsoll.provenance import tag_of; print(tag_of('words'))"
+    code = "import plimsoll; from plimsoll.formats.provenance import tag_of; print(tag_of('words'))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == tag_of("words")
 

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from plimsoll.dataclass import dataclass
+from plimsoll.api.evaluation.values import Evaluation, Outcome, Probe
 from plimsoll.errors import SettingError, StoreUnusable
-from plimsoll.evaluation.values import Evaluation, Outcome, Probe
-from plimsoll.validation import integer, path_text, short_repr
+from plimsoll.light.dataclass import dataclass
+from plimsoll.policy.validation import integer, path_text, short_repr
 
 QUESTIONS_MAX: Final = 14
 """Questions for each conversation: a reader stays attentive."""

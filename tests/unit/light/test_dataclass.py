@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from plimsoll import dataclass as quick
+from plimsoll.light import dataclass as quick
 
 
 def classes(dataclass: Callable[..., Any]) -> dict[str, type]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
-from plimsoll.errors import MissingExtra
-from plimsoll.models.answer import (
+from plimsoll.api.models.answer import (
     ModelSettings,
     NoSummary,
     client_of,
@@ -16,6 +15,7 @@ from plimsoll.models.answer import (
     sendable,
     usable,
 )
+from plimsoll.errors import MissingExtra
 
 if TYPE_CHECKING:
     from plimsoll.compaction.task import SummaryRequest

@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
-from plimsoll.brief import Fact, ShortRepr, pluralize
-from plimsoll.dataclass import dataclass
+from plimsoll.api.evaluation.evaluate import tallied, text_of
+from plimsoll.api.evaluation.extract import probes_of
+from plimsoll.api.evaluation.matching import Haystack
+from plimsoll.api.evaluation.values import Probe, ProbeCounts, added
 from plimsoll.errors import SettingError
-from plimsoll.evaluation.evaluate import tallied, text_of
-from plimsoll.evaluation.extract import probes_of
-from plimsoll.evaluation.matching import Haystack
-from plimsoll.evaluation.values import Probe, ProbeCounts, added
 from plimsoll.formats.registry import decode_all
+from plimsoll.light.brief import Fact, ShortRepr, pluralize
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message, ToolCall
+from plimsoll.policy.validation import short_repr, text_or_none
 from plimsoll.session.session import Session
-from plimsoll.validation import short_repr, text_or_none
 
 if TYPE_CHECKING:
     from plimsoll.compaction.plan import Action

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
+from plimsoll.api.models.answer import ModelSettings, client_of, is_async, output_tokens, sendable, usable
 from plimsoll.errors import MissingExtra
-from plimsoll.models.answer import ModelSettings, client_of, is_async, output_tokens, sendable, usable
 
 if TYPE_CHECKING:
     from plimsoll.compaction.task import SummaryRequest

@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from plimsoll.dataclass import dataclass
 from plimsoll.errors import ErrorCatcher, PlimsollError, SettingError
-from plimsoll.validation import short_repr
+from plimsoll.light.dataclass import dataclass
+from plimsoll.policy.validation import short_repr
 
 _REPORTED_CHARS_MAX: Final = 200
 _SPARE_TIMES: Final = 2

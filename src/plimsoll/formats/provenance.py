@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from plimsoll.regex import regex
+from plimsoll.light.regex import regex
 
 TAG_HEX = 8
 """Hexadecimal digits of a tag. 32 bits suffice, since each guess has to be sent; more would cost tokens."""
@@ -20,7 +20,7 @@ KeySource: TypeAlias = Callable[[], bytes]
 
 
 def _no_key() -> bytes:
-    raise RuntimeError("plimsoll.provenance has no key: `use_key` was not called")
+    raise RuntimeError("plimsoll.formats.provenance has no key: `use_key` was not called")
 
 
 _key: KeySource = _no_key

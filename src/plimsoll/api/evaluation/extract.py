@@ -9,12 +9,12 @@ from dataclasses import field, replace
 from functools import cached_property
 from typing import Final
 
-from plimsoll.dataclass import dataclass
-from plimsoll.evaluation.matching import TERMS_MIN, words
-from plimsoll.evaluation.values import Probe, ProbeKind
+from plimsoll.api.evaluation.matching import TERMS_MIN, words
+from plimsoll.api.evaluation.values import Probe, ProbeKind
 from plimsoll.formats.wire import object_in
+from plimsoll.light.dataclass import dataclass
+from plimsoll.light.regex import regex
 from plimsoll.message import Message, Text, ToolCall
-from plimsoll.regex import regex
 
 PER_KIND_MAX: Final = 12
 """Probes of one kind for each conversation, spread over it, so that no kind and no long conversation outweighs the rest."""
