@@ -13,6 +13,7 @@ pytest.importorskip("google.adk", reason="google-adk is not installed: make test
 
 from google.adk.agents import Agent
 from google.adk.agents.run_config import RunConfig, StreamingMode
+from google.adk.apps import App
 from google.adk.models import BaseLlm, LlmResponse
 from google.adk.runners import InMemoryRunner
 from google.genai.types import (
@@ -77,12 +78,16 @@ class Scripted(BaseLlm):
         yield LlmResponse(content=Content(role="model", parts=parts), usage_metadata=counted)
 
 
-def run(llm: Scripted, texts: list[str], *plugins: Any, mode: Any = StreamingMode.NONE) -> list[Any]:
-    """Runs of an agent with one tool in one session; returns the events."""
+def runner(llm: Scripted, *plugins: Any) -> InMemoryRunner:
+    """A runner of an agent with one tool."""
     agent = Agent(name="keeper", model=llm, instruction="You keep the lamps.", tools=[look])
-    runner = InMemoryRunner(agent=agent, plugins=list(plugins))
+    return InMemoryRunner(app=App(name="lamps", root_agent=agent, plugins=list(plugins)))
+
+
+def run(llm: Scripted, texts: list[str], *plugins: Any, mode: Any = StreamingMode.NONE) -> list[Any]:
+    """Runs of an agent in one session; returns the events."""
     config = RunConfig(max_llm_calls=10_000, streaming_mode=mode)
-    return asyncio.run(runner.run_debug(texts, run_config=config, quiet=True))
+    return asyncio.run(runner(llm, *plugins).run_debug(texts, run_config=config, quiet=True))
 
 
 @pytest.mark.slow
@@ -102,6 +107,7 @@ def test_a_long_loop(tmp_path: Any) -> None:
     assert calls
     assert {call.id for call in calls} == {None}
     assert not kept._under_way
+    assert not kept._agents
 
 
 def test_the_same_loop_without_it() -> None:
@@ -139,6 +145,7 @@ def test_a_refusal_is_answered_with_less(mode: Any) -> None:
     assert said == [f"step {number}" for number in range(1, 21)]
     assert sum(len(event.get_function_responses()) for event in events) == 29
     assert not kept._under_way
+    assert not kept._agents
 
 
 @pytest.mark.slow
@@ -151,6 +158,35 @@ def test_a_second_refusal_comes_through() -> None:
     assert len(llm.counts) == 2
     assert llm.counts[1] < llm.counts[0]
     assert not kept._under_way
+    assert not kept._agents
+
+
+def test_an_agent_that_is_stopped_is_let_go() -> None:
+    """When its run is cancelled while the model is asked, nothing waits for an answer any longer."""
+    kept, is_asked = PlimsollPlugin(store="memory:", max_tokens=WINDOW), asyncio.Event()
+
+    class Silent(Scripted):
+        """Never answers."""
+
+        async def generate_content_async(self, *_: Any, **__: Any) -> Any:
+            """Nothing."""
+            is_asked.set()
+            await asyncio.sleep(60)
+            yield LlmResponse()
+
+    async def stopped() -> None:
+        running = asyncio.ensure_future(runner(Silent(), kept).run_debug("go", quiet=True))
+        await is_asked.wait()
+        [conversation] = kept.conversations
+        assert conversation.awaited == 1
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert conversation.awaited == 0
+
+    asyncio.run(stopped())
+    assert not kept._under_way
+    assert not kept._agents
 
 
 def turn() -> list[Content]:

@@ -148,6 +148,39 @@ def test_as_a_callback(provider: Scripted, tmp_path: Any, monkeypatch: Any) -> N
     checked(handler, provider, messages)
 
 
+def test_a_callback_records_what_was_sent_unchanged(provider: Scripted, monkeypatch: Any) -> None:
+    """The answer and what the provider counted, also where all fits and LiteLLM sends the program's own list."""
+    handler = PlimsollHandler(store="memory:", max_tokens=WINDOW)
+    monkeypatch.setattr(litellm, "callbacks", [handler])
+    asyncio.run(litellm.acompletion(**request(asked())))
+
+    [conversation] = handler.conversations
+    assert conversation.session.history()[-1]["content"] == "step 1"
+    assert [one.prompt_tokens for one in conversation.session.usage()] == provider.counts
+
+
+def test_a_callback_records_the_answer_to_a_call_that_a_router_repeats(provider: Scripted, monkeypatch: Any) -> None:
+    """LiteLLM's router makes a call that failed again: its messages are taken in once, and its answer is recorded."""
+    handler = PlimsollHandler(store="memory:", max_tokens=WINDOW)
+    monkeypatch.setattr(litellm, "callbacks", [handler])
+    answer, failures = provider.completion, [litellm.InternalServerError("busy", llm_provider="scripted", model="m")]
+
+    def once_busy(*_: Any, **given: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return answer(**given)
+
+    monkeypatch.setattr(provider, "completion", once_busy)
+    places: Any = [{"model_name": "keeper", "litellm_params": {"model": "scripted/harbour"}}]
+    router = litellm.Router(model_list=places, num_retries=1)
+    asyncio.run(router.acompletion(**request(asked()) | {"model": "keeper"}))
+
+    [conversation] = handler.conversations
+    assert not failures
+    assert [wire["content"] for wire in conversation.session.history()][1:] == ["first: never touch lamp 13", "step 1"]
+    assert [one.prompt_tokens for one in conversation.session.usage()] == provider.counts
+
+
 @pytest.mark.slow
 def test_the_same_loop_without_it(provider: Scripted) -> None:
     """The provider's window is too small for the loop."""

@@ -124,7 +124,7 @@ def _is_whole(span: range, at: int, view: Sequence[Wire], origins: Origins, wire
 
 
 class Managed(Generic[M]):
-    """What the classes of all adapters have: the conversations of their model calls, each with its session."""
+    """Base of the classes that a program hands to its framework: the conversations of their model calls, each with its session."""
 
     _dialect: Dialect[M]
     _format: FormatName = "openai-chat"
@@ -135,7 +135,7 @@ class Managed(Generic[M]):
         """Keep conversations.
 
         Args:
-            name: The session of all of them; None: each has its own.
+            name: The session of all of them; None: each has its own, as the class says.
             **options: store, model, max_tokens, policy, summarizer and so on, as of `plimsoll.open`. By default what fits in the
                 model's window is sent unchanged.
 
@@ -194,6 +194,12 @@ class ModelCall(Generic[M]):
         """There is no answer."""
         if self.conversation is not None:
             self.conversation.released()
+
+
+def class_over(mixin: type, plain: type) -> type:
+    """A subclass of a framework's class that is named as it is, of which the mixin's methods come first."""
+    about = {"__module__": plain.__module__, "__doc__": plain.__doc__, "__qualname__": plain.__qualname__}
+    return type(plain.__name__, (mixin, plain), about)
 
 
 def conversations_for(options: ConversationOptions) -> Conversations:

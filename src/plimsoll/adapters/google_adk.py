@@ -1,6 +1,6 @@
 """Google Agent Development Kit: a plugin that keeps the model calls of all agents of a runner inside the context window.
 
-    runner = InMemoryRunner(agent=agent, plugins=[PlimsollPlugin()])
+    runner = InMemoryRunner(app=App(name="lamps", root_agent=agent, plugins=[PlimsollPlugin()]))
 
 The kit's session keeps every event; each model call is sent a view of them.
 """
@@ -174,7 +174,7 @@ def _like(origin: Part | None, **changes: Any) -> Part:
 
 
 _UNDER_WAY_MAX = 1_024
-"""Calls whose answer is awaited. The kit does not say when it gives one up."""
+"""Agents that run, and calls whose answer is awaited. The kit need not say of each that it has ended."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -218,6 +218,27 @@ class PlimsollPlugin(Managed[Content], BasePlugin):
             while len(self._agents) > _UNDER_WAY_MAX:
                 self._agents.popitem(last=False)
         return None
+
+    async def after_agent_callback(self, *, agent: BaseAgent, callback_context: CallbackContext) -> Content | None:  # noqa: ARG002
+        """Let go of an agent that has ended."""
+        self._let_go(_key(callback_context))
+        return None
+
+    async def on_agent_error_callback(
+        self,
+        *,
+        agent: BaseAgent,  # noqa: ARG002
+        callback_context: CallbackContext,
+        error: Exception,  # noqa: ARG002
+    ) -> None:
+        """Let go of an agent that failed."""
+        self._let_go(_key(callback_context))
+
+    def _let_go(self, key: tuple[str, str]) -> None:
+        """An agent runs no longer. A call of its model that was given up has no answer."""
+        self._agents.pop(key, None)
+        if (found := self._under_way.pop(key, None)) is not None:
+            found.call.released()
 
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest

@@ -30,6 +30,7 @@ except ImportError as error:
     raise MissingExtra("langchain", needed_for="plimsoll.adapters.langchain") from error
 
 from plimsoll.adapters.calls import Managed, ModelCall, Wire, usage
+from plimsoll.formats.wire import object_in
 
 _ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "function"}
 _CALL_BLOCKS = frozenset(
@@ -106,11 +107,8 @@ def _asked(wire: Wire) -> dict[str, list[Any]]:
     invalid: list[Any] = []
     for call in wire.get("tool_calls") or ():
         name, text = call["function"]["name"], call["function"]["arguments"]
-        try:
-            arguments = json.loads(text)
-        except (ValueError, RecursionError):
-            arguments = None
-        if isinstance(arguments, dict):
+        arguments = object_in(text)
+        if arguments is not None:
             valid.append({"id": call["id"], "name": name, "args": arguments, "type": "tool_call"})
         else:
             invalid.append({"id": call["id"], "name": name, "args": text, "error": None, "type": "invalid_tool_call"})

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
+from functools import cache
 from typing import Any
 
 from plimsoll.errors import MissingExtra, on_failure
@@ -22,7 +23,7 @@ try:
 except ImportError as error:
     raise MissingExtra("litellm", needed_for="plimsoll.adapters.litellm") from error
 
-from plimsoll.adapters.calls import Managed, ModelCall, Wire, overflow_of
+from plimsoll.adapters.calls import Managed, ModelCall, Wire, class_over, overflow_of
 
 _CALL: ContextVar[ModelCall[Any] | None] = ContextVar("plimsoll_litellm_call", default=None)
 """The newest call of this task that a callback took part in."""
@@ -73,17 +74,14 @@ class PlimsollHandler(Managed[Any], CustomLogger):
         """As `litellm.acompletion`. What is slow runs in a thread."""
         call = await asyncio.to_thread(self._prepared, {**request, "model": model, "messages": messages})
         before = _IS_MANAGED.set(True)
-        try:
+        with on_failure(call.released):
             try:
                 response = await litellm.acompletion(model=model, messages=call.messages, **request)
             except ContextWindowExceededError as refusal:
                 await asyncio.to_thread(call.harder, overflow_of(refusal))
                 response = await litellm.acompletion(model=model, messages=call.messages, **request)
-        except BaseException:
-            call.released()
-            raise
-        finally:
-            _IS_MANAGED.reset(before)
+            finally:
+                _IS_MANAGED.reset(before)
         await asyncio.to_thread(self._record, call, response)
         return response
 
@@ -91,12 +89,14 @@ class PlimsollHandler(Managed[Any], CustomLogger):
         """Put a view in the place of the messages of an awaited completion. LiteLLM calls this."""
         messages = kwargs.get("messages")
         is_completion = getattr(call_type, "value", call_type) == _COMPLETION and isinstance(messages, list)
-        if not is_completion or _IS_MANAGED.get() or self._is_again(messages):
+        if not is_completion or _IS_MANAGED.get():
             return None
-        call = await asyncio.to_thread(self._prepared, kwargs)
-        call.released()  # LiteLLM says nothing of calls that fail
-        _CALL.set(call)
-        return {**kwargs, "messages": call.messages} if call.is_changed else None
+        call = self._sent_again(messages)
+        if call is None:
+            call = await asyncio.to_thread(self._prepared, kwargs)
+            call.released()  # LiteLLM says nothing of calls that fail
+            _CALL.set(call)
+        return {**kwargs, "messages": call.messages}  # its own list, by which the answer is known
 
     async def async_post_call_success_deployment_hook(self, request_data: Any, response: Any, call_type: Any) -> Any:
         """Record an answer. LiteLLM calls this."""
@@ -106,11 +106,12 @@ class PlimsollHandler(Managed[Any], CustomLogger):
             await asyncio.to_thread(self._record, call, response)
         del call_type
 
-    def _is_again(self, messages: Any) -> bool:
-        """True if LiteLLM sends the messages of its newest call once more."""
+    def _sent_again(self, messages: Any) -> ModelCall[Any] | None:
+        """The newest call, if LiteLLM sends its messages once more."""
         call = _CALL.get()
-        known = [] if call is None else call.messages
-        return len(known) == len(messages) and self._calls.recorded(known) == self._calls.recorded(messages)
+        if call is None or len(call.messages) != len(messages):
+            return None
+        return call if self._calls.recorded(call.messages) == self._calls.recorded(messages) else None
 
     def _prepared(self, request: Mapping[str, Any]) -> ModelCall[Any]:
         beside = {field: request.get(field) for field in ("model", "tools", "max_tokens", "max_completion_tokens")}
@@ -126,7 +127,7 @@ class PlimsollHandler(Managed[Any], CustomLogger):
         call.released()
         if isinstance(response, CustomStreamWrapper):
             stream: Any = response
-            stream.__class__ = _counting(type(response))
+            stream.__class__ = _counting(stream.__class__)
             stream.plimsoll_call = call
 
 
@@ -150,12 +151,7 @@ class _Counting:
         return chunk
 
 
-_KINDS: dict[type, type] = {}
-
-
+@cache
 def _counting(plain: type) -> type:
     """A class of streams that note it; one for each class of LiteLLM's."""
-    if plain not in _KINDS:
-        about = {"__module__": plain.__module__, "__doc__": plain.__doc__}
-        _KINDS[plain] = type(plain.__name__, (_Counting, plain), about)
-    return _KINDS[plain]
+    return class_over(_Counting, plain)

@@ -24,7 +24,15 @@ try:
 except ImportError as error:
     raise MissingExtra("llama-index", needed_for="plimsoll.adapters.llama_index") from error
 
-from plimsoll.adapters.calls import AdaptedCalls, ConversationOptions, ModelCall, Wire, overflow_of, session_name
+from plimsoll.adapters.calls import (
+    AdaptedCalls,
+    ConversationOptions,
+    ModelCall,
+    Wire,
+    class_over,
+    overflow_of,
+    session_name,
+)
 from plimsoll.adapters.llama_index_messages import LlamaIndexDialect
 from plimsoll.conversations.conversations import Conversations
 from plimsoll.policy.validation import short_repr
@@ -126,9 +134,7 @@ def managed(llm: L, *, name: str | None = None, **options: Unpack[ConversationOp
     """
     if not isinstance(llm, LLM) or isinstance(llm, _Managed):
         raise SettingError("llm", f"a model of LlamaIndex that is not managed is needed, not {short_repr(llm)}")
-    plain = type(llm)
-    about = {"__module__": plain.__module__, "__doc__": plain.__doc__, "__qualname__": plain.__qualname__}
-    kind: Any = type(plain.__name__, (_Managed, plain), about)
+    kind: Any = class_over(_Managed, type(llm))
     kind.plimsoll_calls = AdaptedCalls(LlamaIndexDialect(), options)
     kind.plimsoll_name = name
     made: L = llm.model_copy()
@@ -144,7 +150,7 @@ def conversations_of(llm: LLM) -> Conversations:
 
 
 class _Managed:
-    """What a managed model does otherwise. It comes before the model's own class."""
+    """What a managed model does in the place of its own class: each chat is sent a view."""
 
     plimsoll_calls: ClassVar[AdaptedCalls[ChatMessage]]
     plimsoll_name: ClassVar[str | None]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from plimsoll.adapters.calls import Wire
+from plimsoll.formats.wire import object_in
 
 M = TypeVar("M")
 P = TypeVar("P")
@@ -159,11 +160,8 @@ def dumped(value: Any) -> str:
 def arguments_of(call: Wire) -> dict[str, Any]:
     """The arguments of a call; text that is no JSON object is one of them."""
     text = call["function"]["arguments"]
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        found = None
-    return found if isinstance(found, dict) else {"arguments": text}
+    found = object_in(text)
+    return {"arguments": text} if found is None else found
 
 
 def text_of(piece: Wire) -> str:

@@ -8,13 +8,12 @@ The run's message history keeps every message; each request is sent a view of it
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
-from plimsoll.errors import MissingExtra
+from plimsoll.errors import MissingExtra, on_failure
 
 try:
     from pydantic_ai.capabilities import AbstractCapability
@@ -39,6 +38,7 @@ except ImportError as error:
     raise MissingExtra("pydantic-ai", needed_for="plimsoll.adapters.pydantic_ai") from error
 
 from plimsoll.adapters.calls import Managed, ModelCall, Wire, overflow_of, usage
+from plimsoll.formats.wire import object_in
 
 
 class PydanticDialect:
@@ -188,11 +188,8 @@ def _response(wire: Wire, origin: ModelResponse | None) -> ModelResponse:
 
 
 def _arguments(text: str) -> Any:
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    return found if isinstance(found, dict) else text
+    found = object_in(text)
+    return text if found is None else found
 
 
 def _text(content: Any) -> str:
@@ -224,14 +221,12 @@ class PlimsollCapability(Managed[ModelMessage], AbstractCapability[Any]):
         del ctx
         call = await asyncio.to_thread(self._prepared, request_context)
         before, was_again = _CALL.set(call), _IS_AGAIN.set(False)
-        try:
-            response: ModelResponse = await handler(replace(request_context, messages=_sent(call, request_context)))
-        except BaseException:
-            call.released()
-            raise
-        finally:
-            _CALL.reset(before)
-            _IS_AGAIN.reset(was_again)
+        with on_failure(call.released):
+            try:
+                response: ModelResponse = await handler(replace(request_context, messages=_sent(call, request_context)))
+            finally:
+                _CALL.reset(before)
+                _IS_AGAIN.reset(was_again)
         await asyncio.to_thread(call.answered, self._calls.recorded([response]), _usage(response))
         return response
 

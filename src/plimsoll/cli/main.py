@@ -47,6 +47,9 @@ _MODULES = {"import": "import_", "eval": "evaluate"}
 _WITHOUT_JSON = ("hook", "mcp")
 """Commands that speak a protocol of their own."""
 
+_NAMES_ITSELF = frozenset({"compaction_id", "memory_id", "message_id"})
+"""Fields of which an error says what was typed, so that it need not say the field."""
+
 _SHOW_FAULTS = "PLIMSOLL_TRACEBACK"
 
 
@@ -185,7 +188,7 @@ def _words(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "not enough memory"
     if not isinstance(error, OSError):
-        return error.reason if isinstance(error, SettingError) and error.field.endswith("_id") else str(error)
+        return error.reason if isinstance(error, SettingError) and error.field in _NAMES_ITSELF else str(error)
     where = "" if not isinstance(error.filename, str | bytes) else f"{os.fsdecode(error.filename)}: "
     return f"{where}{error.strerror or error}"
 

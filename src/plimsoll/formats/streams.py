@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
@@ -301,9 +300,8 @@ class _MessagesAnswer(Answer):
         for field, value in pieces.items():
             block[field] = f"{block.get(field) or ''}{value}"
         if text:
-            try:
-                block["input"] = json.loads(text)
-            except (ValueError, RecursionError):
+            block["input"] = object_in(text)
+            if block["input"] is None:
                 return None
         if block.get("type") == "text" and not block.get("text"):
             return None

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from plimsoll.errors import FormatError, SettingsRefused
-from plimsoll.hooks.settings import Entries, Kind, has_toml_hooks, put_in, taken_out
+from plimsoll.hooks.settings import Entries, Kind, has_toml_hooks, put_in, switches_hooks_off, taken_out
 from plimsoll.hooks.state import folder, write_private
 from plimsoll.light.dataclass import dataclass
 from plimsoll.store.paths import home_dir
@@ -47,6 +47,8 @@ class Change:
     after: bytes | None
     record: Mapping[str, Any] | None
     """Where plimsoll's entries are in it afterwards; None when there are none."""
+    hooks_off: bool = False
+    """Whether the file itself keeps the hooks that are put into it from running."""
 
     @property
     def is_empty(self) -> bool:
@@ -170,6 +172,7 @@ def _installed(path: str, entries: Entries) -> Change:
     mark, text = _text(path, clean.after or b"")
     try:
         after, spans = put_in(text, entries)
+        hooks_off = bool(entries.events) and entries.kind == "json" and switches_hooks_off(after)
     except FormatError as error:
         raise SettingsRefused(path, error.reason) from None
     raw = mark + after.encode()
@@ -181,7 +184,7 @@ def _installed(path: str, entries: Entries) -> Change:
         "is_new": clean.after is None,
         "folder_is_new": _made_folder(path, clean),
     }
-    return Change(path=path, before=current, after=raw, record=record)
+    return Change(path=path, before=current, after=raw, record=record, hooks_off=hooks_off)
 
 
 def _made_folder(path: str, clean: Change) -> bool:

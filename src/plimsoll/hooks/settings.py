@@ -48,6 +48,12 @@ def taken_out(text: str, kind: Kind) -> str:
     return _BLOCK.sub("", text) if kind == "toml" else _taken_out_of_json(text)
 
 
+def switches_hooks_off(text: str) -> bool:
+    """Whether a JSON settings file's own text keeps its tool from running any hook. Raises FormatError."""
+    found = (json_text.parse(text).members or {}).get("disableAllHooks")
+    return found is not None and found.value is True
+
+
 def _put_into_json(text: str, entries: Entries) -> tuple[str, Spans]:
     if not text.strip():
         whole = json.dumps(_document(entries), indent=2, ensure_ascii=False) + "\n"

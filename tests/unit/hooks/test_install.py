@@ -413,10 +413,23 @@ def test_the_command_shows_before_it_does(home, capsys):
     assert tree(home) == before
 
 
-@pytest.mark.parametrize("is_off", [True, False])
-def test_settings_that_switch_hooks_off_are_named(is_off, home, capsys):
-    """What is registered there never runs, which nobody would notice before a compaction."""
-    put(home / ".claude" / "settings.json", json.dumps({"disableAllHooks": is_off}).encode())
+@pytest.mark.parametrize(
+    ("settings", "is_off"),
+    [
+        ('{"disableAllHooks": true}', True),
+        ('{\n  // for now\n  "disableAllHooks" : /* all */ true,\n}', True),
+        ('{"disableAllHooks": false, "disable\\u0041llHooks": true}', True),
+        ('{"disableAllHooks": false}', False),
+        ('{\n  // "disableAllHooks": true\n}', False),
+        ('{"env": {"disableAllHooks": true}}', False),
+        ('{"env": {"NOTE": "\\"disableAllHooks\\": true"}}', False),
+        ('{"disableAllHooks": true, "disableAllHooks": false}', False),
+        ('{"disableAllHooks": "true"}', False),
+    ],
+)
+def test_settings_that_switch_hooks_off_are_named(settings, is_off, home, capsys):
+    """What is registered there never runs, which nobody would notice before a compaction. Comments and other keys say nothing."""
+    put(home / ".claude" / "settings.json", settings.encode())
 
     assert main(["install", "claude-code"]) == 0
     assert ("disableAllHooks): nothing runs" in capsys.readouterr().err) == is_off

@@ -301,3 +301,20 @@ def test_zstd_bodies_are_unpacked_within_a_limit(monkeypatch):
     monkeypatch.setitem(sys.modules, "zstandard", None)
     monkeypatch.setitem(sys.modules, "compression", None)
     assert unpacked(packed, "zstd", 10_000) is None
+
+
+def test_a_zstd_bomb_is_not_unpacked_before_it_is_refused():
+    """A few kilobytes that say a quarter of a gigabyte take little memory: they are unpacked in steps."""
+    import tracemalloc
+
+    import zstandard
+
+    packer = zstandard.ZstdCompressor().compressobj()
+    packed = b"".join([*(packer.compress(bytes(1 << 20)) for _ in range(256)), packer.flush()])
+    tracemalloc.start()
+    try:
+        with pytest.raises(BodyTooLarge):
+            unpacked(packed, "zstd", 1_000_000)
+        assert tracemalloc.get_traced_memory()[1] < 128 << 20
+    finally:
+        tracemalloc.stop()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from plimsoll.api.evaluation.matching import Haystack
 from plimsoll.api.evaluation.values import Probe, ProbeCounts, added
 from plimsoll.errors import SettingError
 from plimsoll.formats.registry import decode_all
+from plimsoll.formats.wire import object_in
 from plimsoll.light.brief import Fact, ShortRepr, pluralize
 from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message, ToolCall
@@ -110,11 +110,7 @@ def _named(action: Action, history: Sequence[Message]) -> str:
 
 def _of_arguments(call: ToolCall) -> str:
     """The first text among a call's arguments, which is most often a path, a command or a query."""
-    try:
-        fields = json.loads(call.arguments)
-    except (ValueError, RecursionError):
-        return call.arguments
-    found = fields.values() if isinstance(fields, dict) else ()
+    found = (object_in(call.arguments) or {}).values()
     return next((value for value in found if isinstance(value, str) and value.strip()), call.arguments)
 
 

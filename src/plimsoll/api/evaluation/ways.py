@@ -16,6 +16,7 @@ from plimsoll.api.window import window
 from plimsoll.errors import CannotFit, SettingError, on_failure
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import decode_all, format_named
+from plimsoll.formats.wire import json_in
 from plimsoll.light.dataclass import dataclass
 from plimsoll.limits import TRANSCRIPT_SIZE_BYTES_MAX
 from plimsoll.message import FormatName, Message, ToolResult, text_message
@@ -198,10 +199,7 @@ def _command(command: str, messages: Sequence[Mapping[str, Any]], budget: int) -
     )
     text = ran.stdout.decode("utf-8", "replace")
     if text.lstrip().startswith("["):
-        try:
-            made = json.loads(text)
-        except ValueError:
-            return text
+        made = json_in(text)
         if isinstance(made, list) and all(isinstance(item, dict) for item in made):
             return made
     return text

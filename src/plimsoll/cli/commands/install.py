@@ -11,12 +11,9 @@ from importlib.util import find_spec
 from plimsoll.cli.options import add_store, flag, option, tokens
 from plimsoll.cli.output import DONE, WrongUsage, emit, note, print_json, say
 from plimsoll.hooks import install
-from plimsoll.light.regex import regex
 from plimsoll.report.neutral import neutral
 
 TOOLS = ("claude-code", "codex")
-
-_OFF = regex(rb'"disableAllHooks"\s*:\s*true')
 
 ABOUT = (
     "Puts the hooks, and the MCP server where the extra mcp is installed, into the tool's own settings. All else in "
@@ -55,12 +52,16 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.only_print:
         install.apply(changes)
     if arguments.json:
-        files = [{"path": change.path, "changed": not change.is_empty, "diff": _diff(change)} for change in changes]
-        print_json({"tool": arguments.tool, "done": not arguments.only_print, "files": files})
+        print_json({"tool": arguments.tool, "done": not arguments.only_print, "files": [*map(_as_data, changes)]})
     else:
         _tell(arguments, is_changed=any(not change.is_empty for change in changes), has_mcp=has_mcp)
         _tell_if_off(changes)
     return DONE
+
+
+def _as_data(change: install.Change) -> dict[str, object]:
+    about = {"path": change.path, "changed": not change.is_empty, "diff": _diff(change)}
+    return {**about, "hooks_off": change.hooks_off}
 
 
 def _diff(change: install.Change) -> str:
@@ -95,5 +96,5 @@ def _tell(arguments: argparse.Namespace, *, is_changed: bool, has_mcp: bool) -> 
 def _tell_if_off(changes: Sequence[install.Change]) -> None:
     """Say so where the tool's own settings keep it from running hooks."""
     for change in changes:
-        if change.record is not None and _OFF.search(change.after or b""):
+        if change.hooks_off:
             note(f"{change.path} switches all hooks off (disableAllHooks): nothing runs until that is taken out")
