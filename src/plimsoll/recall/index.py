@@ -1,6 +1,6 @@
 """The inverted index of a history. It grows message by message.
 
-Texts are divided into units: statements of about 250 characters, or whole rows of JSON. Neighbouring units, across messages,
+Texts are divided into units: statements of about 170 characters, or whole rows of JSON. Neighbouring units, across messages,
 fill half-windows of about 400; a window is a half and the next one, so windows of about 800 overlap by half and need no index of
 their own. A part also has a heading: its author and, for a tool result, the arguments of the call.
 """

@@ -61,7 +61,7 @@ def _asks(text: str) -> bool:
 
 
 def unit_ends(text: str) -> Iterator[int]:
-    """The ends of the units of a text: whole rows of JSON, else near 250 characters after a line, a sentence or a word. Linear.
+    """The ends of the units of a text: whole rows of JSON, else near 170 characters after a line, a sentence or a word. Linear.
 
     An object that is too long for a row is divided before its keys, and shares no unit with its neighbours.
     """

@@ -6,7 +6,7 @@ another is built, and the texts of hits are read from the log and checked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
@@ -122,9 +122,7 @@ class Finder:
             limits: dict[str, Any] = {"counter": counter, "max_tokens": max_tokens}
             return search(self._index, query, shown=hidden, filters=filters, session=state.log.name, **limits)
 
-        found = self._asked(state, ask, shown=shown)[:most]
-        self.keep(state)
-        return found
+        return self._asked(state, ask, shown=shown)[:most]
 
     def matched(self, query: str, state: Searched, *, filters: Filters | None = None) -> list[frozenset[str]]:
         """The terms of the query that each of the best statements has, also of those that the view shows. Reads no texts."""
@@ -135,14 +133,19 @@ class Finder:
     def _asked(self, state: Searched, ask: Callable[[set[int]], Found], *, shown: bool) -> Found:
         """The answer of an index that is up to date; `ask` is given the positions to leave out."""
         for _ in range(2):
-            self._follow(state)
-            seen = set() if shown else self._shown(state) | self._summaries_shown(state)
+            seen = set() if shown else _shown(state)
+            self._follow(state, seen)
+            if not shown:
+                seen |= self._summaries_shown(state)
             try:
-                return ask(seen | _removed(state))
+                found = ask(seen | _removed(state))
             except (_StaleError, IndexError):
                 if not self._is_opened:
                     raise
                 self._begin_again(state.history.branch.changed)
+            else:
+                self.keep(state)
+                return found
         raise AssertionError("an index that was built is not stale")
 
     def keep(self, state: Searched) -> None:
@@ -157,24 +160,18 @@ class Finder:
 
     def leave(self, state: Searched) -> None:
         """Before the session is closed: index what is new and keep the index, for searches in it and in several sessions."""
-        if isinstance(state.log, KeepsIndex) and state.log.keeps_index and not self._is_mostly_kept(state):
-            self._follow(state)
+        if not self._is_mostly_kept(state):
+            self._follow(state, shown=())
             self.keep(state)
 
     def _is_mostly_kept(self, state: Searched) -> bool:
-        """Whether no search has opened the kept index yet, and it lacks few messages."""
+        """Whether no search has opened the kept index yet, and it lacks few messages and no edit."""
         if self._state is not None or not isinstance(state.log, HoldsIndex):
             return False
         with suppress(StoreError):
-            match about_of(state.log.get_index() or b""):
-                case ({"next": int(following)}, _):
-                    return following >= state.log.messages * MOSTLY
+            kept = about_of(state.log.get_index() or b"")
+            return kept is not None and self._is_of(kept[0], state) and kept[0]["next"] >= state.log.messages * MOSTLY
         return False
-
-    def _shown(self, state: Searched) -> set[int]:
-        """Positions of the messages that are not searched: those that the view shows verbatim."""
-        as_said = (entry.position for entry in state.entries if entry.whole and entry.origin == "history")
-        return {position for position in as_said if position is not None}
 
     def _summaries_shown(self, state: Searched) -> set[int]:
         return self._index.summaries_in(entry.message.text for entry in state.entries if entry.origin == "summary")
@@ -243,16 +240,22 @@ class Finder:
             raise _StaleError
         return text
 
-    def _follow(self, state: Searched) -> None:
-        """Index new messages; rebuild the index if a message in it was changed."""
+    def _follow(self, state: Searched, shown: Container[int]) -> None:
+        """Index new messages; rebuild the index if a message in it was changed which is searched: one that is not in `shown`."""
         if self._state is None:
             self._state = state
             self._open(state)
         self._state = state
         changed = state.history.branch.changed
         if changed != self._changed:
-            stale = {position for position, seq in changed.items() if self._changed.get(position) != seq}
-            if any(position < self._index.next_position for position in stale - self._shown(state)):
+            differing = {position for position, _ in changed.items() ^ self._changed.items()}
+            stale = {position for position in differing if position < self._index.next_position}
+            if all(position in shown for position in stale):
+                as_indexed = {position: seq for position, seq in self._changed.items() if position in stale}
+                self._changed = {
+                    position: seq for position, seq in changed.items() if position not in stale
+                } | as_indexed
+            else:
                 self._begin_again(changed)
         if state.log.messages > self._index.next_position:
             for record in state.history.messages(self._index.next_position):
@@ -262,6 +265,12 @@ class Finder:
             for record, text in chain.written(self._event):
                 self._index.add_summary(text, record.seq, record.position)
             self._event = state.event
+
+
+def _shown(state: Searched) -> set[int]:
+    """Positions of the messages that the view shows verbatim."""
+    as_said = (entry.position for entry in state.entries if entry.whole and entry.origin == "history")
+    return {position for position in as_said if position is not None}
 
 
 def _removed(state: Searched) -> set[int]:

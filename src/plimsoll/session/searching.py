@@ -31,6 +31,8 @@ class SearchedSession(AwaitedSession, ABC):
     def __init__(self, recorder: SessionRecorder, summarizer: AsyncSummarizer | None) -> None:
         super().__init__(recorder, summarizer)
         self._finder: Finder | None = None
+        self._records_before = recorder.log.length
+        """Records that were there when the session was opened."""
 
     @locked
     def read(self, reference: str, *, offset: int = 0, limit: int | None = None) -> str:
@@ -106,7 +108,10 @@ class SearchedSession(AwaitedSession, ABC):
         """Keep the index of what was said. Failures cost only time, at the next search."""
         recorder = self._recorder
         log = recorder.log
-        if not recorder.is_closed and isinstance(log, KeepsIndex) and log.appended_bytes >= RECALL_KEPT_CHARS_MIN:
+        if recorder.is_closed or not isinstance(log, KeepsIndex) or not (log.keeps_index and log.outlives_process):
+            return
+        edits = recorder.state.history.branch.changed.values()
+        if log.appended_bytes >= RECALL_KEPT_CHARS_MIN or max(edits, default=-1) >= self._records_before:
             with suppress(PlimsollError):
                 self._searcher().leave(recorder.state)
 

@@ -28,6 +28,11 @@ class KeepsIndex(HoldsIndex, Protocol):
         ...
 
     @property
+    def outlives_process(self) -> bool:
+        """Whether the log is there after this process. The history of one that is not is indexed only when somebody asks."""
+        ...
+
+    @property
     def appended_bytes(self) -> int:
         """Bytes of records appended since the log was opened."""
         ...

@@ -142,10 +142,12 @@ class Log(Closes):
         writable: bool,
         clock: Clock = wall_clock_ms,
         damage: Iterable[Damage] = (),
+        outlives_process: bool = True,
     ) -> None:
         self.name = name
         self.where = where
         self.writable = writable
+        self.outlives_process = outlives_process
         self._lines = lines
         self._clock = clock
         self._mutex = RLock()
@@ -283,13 +285,13 @@ class Log(Closes):
     @property
     def keeps_index(self) -> bool:
         """See KeepsIndex."""
-        return self.writable and isinstance(self._lines, HoldsIndex)
+        return (self.writable or not self.outlives_process) and isinstance(self._lines, HoldsIndex)
 
     def put_index(self, data: bytes) -> None:
-        """See KeepsIndex. Does nothing in a log that is open for reading, or whose store has no place for it."""
+        """See KeepsIndex. Does nothing in a log on disk that is open for reading, or whose store has no place for it."""
         with self._mutex:
             self._check_open()
-            if self.writable and isinstance(self._lines, HoldsIndex):
+            if self.keeps_index and isinstance(self._lines, HoldsIndex):
                 self._lines.put_index(data)
 
     def close(self) -> None:

@@ -204,7 +204,8 @@ class InMemoryStore:
 
     def _log(self, session: _Session, name: str, *, writable: bool) -> Log:
         lines = MemoryLines(self, session, name=name, writable=writable)
-        return Log(lines, name=name, where=f"{self.where}{name}", writable=writable, clock=self._clock)
+        where = f"{self.where}{name}"
+        return Log(lines, name=name, where=where, writable=writable, clock=self._clock, outlives_process=False)
 
     def _info(self, name: str, session: _Session, *, archived: bool) -> SessionInfo:
         lines = MemoryLines(self, session, name=name, writable=False)

@@ -132,6 +132,49 @@ def test_what_was_edited_is_not_found_by_a_kept_index(tmp_path):
     assert any("eighteen" in text for text in texts)
 
 
+def edited(place):
+    """A session with an edit of its second message, closed."""
+    for berth in ("seventeen", "eighteen"):
+        with plimsoll.open("s", store=place) as session:
+            session.sync(told_messages(20, berth=berth))
+
+
+def test_an_edited_history_is_indexed_once(tmp_path, monkeypatch):
+    """When the session is closed: later openings, and searches in several sessions, use the index that was kept then."""
+    edited(tmp_path)
+    monkeypatch.setattr(Index, "add", counted := Calls(Index.add))
+
+    for _ in range(2):
+        assert "eighteen" in plimsoll.recall_sessions("berth of the Norrvik", store=tmp_path)[0].text
+        with plimsoll.open("s", store=tmp_path) as session:
+            assert "eighteen" in session.recall("berth of the Norrvik", shown=True)[0].text
+    assert counted.count == 0
+
+
+def test_a_history_is_indexed_once_after_an_edit(tmp_path, monkeypatch):
+    """Also where nothing was kept: a second search in the session indexes no message again."""
+    edited(tmp_path)
+    (tmp_path / "s" / "index").unlink()
+    monkeypatch.setattr(Index, "add", counted := Calls(Index.add))
+    for _ in range(2):
+        with plimsoll.open("s", store=tmp_path) as session:
+            for _ in range(2):
+                assert "eighteen" in session.recall("berth of the Norrvik", shown=True)[0].text
+
+    assert counted.count == 22
+
+
+def test_what_the_view_shows_is_found_as_it_was_edited(tmp_path):
+    """A search in what the view shows finds a message of it by its present words only, however often it was searched before."""
+    messages = talk(20)
+    with plimsoll.open("s", store=tmp_path) as session:
+        session.sync(messages)
+        assert session.recall("watch 0x3", shown=True)
+        session.sync([*messages[:3], {"role": "assistant", "content": "The swordfish is caught."}, *messages[4:]])
+        assert session.recall("swordfish", shown=True)[0].position == 3
+        assert not any("0x3" in hit.text for hit in session.recall("watch 0x3", shown=True))
+
+
 def test_reading_writes_no_index(tmp_path):
     """A session that is opened for reading is searched without one, and none is left behind."""
     file = told(tmp_path)
@@ -194,10 +237,13 @@ def test_other_stores_keep_the_index_too(tmp_path, monkeypatch, store):
     with plimsoll.open("s", store=place, max_tokens=1_500) as session:
         session.extend(told_messages())
         session.compact()
+    if store == "memory":
+        assert "seventeen" in plimsoll.recall_sessions("berth of the Norrvik", store=place)[0].text
     monkeypatch.setattr(Index, "add", never)
     with plimsoll.open("s", store=place, read_only=True) as session:
         assert "seventeen" in session.recall("berth of the Norrvik")[0].text
 
+    assert plimsoll.recall_sessions("berth of the Norrvik", store=place)
     monkeypatch.undo()
     plimsoll.delete("s", place)
     with plimsoll.open("s", store=place, max_tokens=1_500) as session:
@@ -207,6 +253,18 @@ def test_other_stores_keep_the_index_too(tmp_path, monkeypatch, store):
     if store == "sqlite":
         with sqlite3.connect(tmp_path / "s.db") as database:
             assert database.execute("SELECT count(*) FROM search_index").fetchone() == (0,)
+
+
+def test_closing_a_session_in_memory_indexes_nothing(monkeypatch):
+    """It may be asked of until the process ends, and mostly nobody does: the first search indexes it."""
+    monkeypatch.setattr(Index, "add", counted := Calls(Index.add))
+    with plimsoll.open("s", store="memory:closing") as session:
+        session.extend(talk(20))
+    assert counted.count == 0
+
+    for _ in range(2):
+        assert plimsoll.recall_sessions("watch 0x7", store="memory:closing")[0].text.startswith("Watch 0x7")
+    assert counted.count == 20
 
 
 @pytest.mark.slow
