@@ -18,6 +18,7 @@ from plimsoll.errors import ErrorCatcher, MemoryWarning, StoreUnusable, on_failu
 from plimsoll.limits import MEMORY_ANSWER_S, MEMORY_OFFER_S
 from plimsoll.session.environment import recorded
 from plimsoll.session.recorder import SessionRecorder
+from plimsoll.summary.kept import forget
 
 if TYPE_CHECKING:
     from plimsoll.memory.memories import Memories
@@ -38,10 +39,11 @@ def fork(recorder: SessionRecorder, at: str | int | None, name: str | None) -> S
 
 
 def close(recorder: SessionRecorder, keep_index: Callable[[], None]) -> None:
-    """Keep the search index and the memories of what was not read yet, and close the session."""
+    """Keep the search index and the memories of what was not read yet, close the session, and forget what was read of its texts."""
     keep_index()
     close_memories(recorder)
     recorder.close()
+    forget()
 
 
 def remember(recorder: SessionRecorder, store: MemoryStore | None, closes: bool) -> SessionRecorder:  # noqa: FBT001 - as given

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import lru_cache
 from itertools import chain, filterfalse
 from math import exp, log
 from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.light.regex import regex
+from plimsoll.summary.kept import kept
 from plimsoll.summary.ledger.fact import is_recalled, speaker_of
 from plimsoll.summary.ledger.sentences import has_digit
 
@@ -230,7 +230,7 @@ def _with_question(answer: str, question: str) -> str:
     return f"({about}?) {answer}"
 
 
-@lru_cache(6_000)
+@kept(6_000)
 def _read(clause: str, callings: frozenset[str]) -> _Short:
     """A clause, shortened. Readings are kept: a conversation is rendered several times, with nearly the same clauses."""
     short = shorten(clause, callings)
@@ -281,26 +281,26 @@ def content(text: str) -> list[str]:
     return list(filter(None, map(_carried, _WORD.findall(text.replace("’", "'")))))
 
 
-@lru_cache(8_192)
+@kept(8_192)
 def _drops(word: str) -> bool:
     return word.strip(",.!").casefold().replace("’", "'") in _DROPPED
 
 
-@lru_cache(8_192)
+@kept(8_192)
 def _carried(word: str) -> str:
     """A word lower-case and without its ending; empty if it carries no information."""
     word = word.casefold()
     return "" if word in _STOP else stem(word)
 
 
-@lru_cache(8_192)
+@kept(8_192)
 def is_telling(word: str) -> bool:
     """Whether a word names something: no function word, no word of feeling, no number."""
     bare = word.casefold().replace("’", "'")
     return len(bare) > 2 and bare[0].isalpha() and bare not in _NOT_TELLING and bare not in _TIMES
 
 
-@lru_cache(8_192)
+@kept(8_192)
 def stem(word: str) -> str:
     """A word without the commonest English endings, so that `camping`, `camped` and `camp` meet."""
     word = word.removesuffix("'s")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import lru_cache
 from itertools import chain
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.light.regex import regex
+from plimsoll.summary.kept import kept
 from plimsoll.summary.ledger.fact import is_recalled, topic_of
 from plimsoll.summary.ledger.sentences import has_digit, pairs
 from plimsoll.summary.names_zh import (
@@ -237,7 +237,7 @@ def attributes(facts: Sequence[Fact], named: re.Pattern[str], whole: str) -> dic
     }
 
 
-@lru_cache(_KEPT_MAX)
+@kept(_KEPT_MAX)
 def shorten(piece: str) -> str:
     """A clause without opening fillers and closing particles."""
     piece = piece.strip(" 　。，！？,.!?…~;；")
@@ -263,13 +263,13 @@ def _answer(text: str, noun: str, asked_for: Mapping[str, int]) -> str:
     return f"{own or noun}{_JOINT.sub('', value) or value}"
 
 
-@lru_cache(_KEPT_MAX)
+@kept(_KEPT_MAX)
 def _asking(text: str) -> tuple[str, ...]:
     """Its clauses that ask."""
     return tuple(piece for piece in _CLAUSE.split(text) if piece and piece.strip() and QUESTION.search(piece))
 
 
-@lru_cache(_KEPT_MAX)
+@kept(_KEPT_MAX)
 def _runs_of(text: str, *, whole: bool) -> tuple[str, ...]:
     """What a sentence tells: its clauses, without questions and fillers; those of a reply or with particulars beside each other."""
     found: list[str] = []
@@ -313,7 +313,7 @@ def _worth(pair: str, spread: int, total: int) -> float:
     return rare + 0.9 * len(pair) if pair[0].isascii() and len(pair) > 1 else rare
 
 
-@lru_cache(_KEPT_MAX)
+@kept(_KEPT_MAX)
 def _says_something(short: str) -> bool:
     """Whether a clause is more than a greeting, a filler or short praise."""
     if len(short) < 2 or OPENING.fullmatch(short) is not None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
+from plimsoll.summary.kept import kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ def one_each(facts: Iterable[Fact]) -> Sequence[Fact]:
     return _one_each(tuple(facts))
 
 
-@lru_cache(2)
+@kept(2)
 def _one_each(facts: Sequence[Fact]) -> Sequence[Fact]:
     """Cached, because one rendering asks several times."""
     absolute_by_suffix: dict[str, list[str]] = {}

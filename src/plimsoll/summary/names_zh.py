@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
+from plimsoll.summary.kept import kept
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -108,7 +108,7 @@ def topics(facts: Sequence[Fact]) -> list[str]:
     return sorted(whole_names, key=lambda name: (-len(name), name))[:_TOPICS_MAX]
 
 
-@lru_cache(_KEPT_MAX)
+@kept(_KEPT_MAX)
 def _read(text: str) -> tuple[tuple[tuple[str, int], ...], bool]:
     """What a statement names, with how much that says, and whether it asks for names.
 
@@ -123,7 +123,7 @@ def _read(text: str) -> tuple[tuple[tuple[str, int], ...], bool]:
     return tuple(names), QUESTION.search(text) is not None and _ASKS_NAMES.search(text) is not None
 
 
-@lru_cache(_KEPT_MAX)
+@kept(_KEPT_MAX)
 def _replied(text: str) -> frozenset[str]:
     """What an answer names."""
     if ADDRESS.search(text):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from functools import lru_cache
 from itertools import chain
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.light.regex import regex
 from plimsoll.summary.item import Item
+from plimsoll.summary.kept import kept
 from plimsoll.summary.ledger.fact import CAPS, is_recalled, speaker_of, topic_of
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ _KEPT_MAX = 6_000
 """Texts of which each reading is kept: a conversation is rendered again and again, with what was said before and a little more."""
 
 
-@lru_cache(_KEPT_MAX)
+@kept(_KEPT_MAX)
 def _words(text: str) -> frozenset[str]:
     """The words of an English text that carry information."""
     from plimsoll.summary import dense  # noqa: PLC0415 - one language's patterns are enough
@@ -109,7 +109,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(dense.content(text))
 
 
-@lru_cache(_KEPT_MAX)
+@kept(_KEPT_MAX)
 def _runs(text: str) -> tuple[str, ...]:
     """The runs of telling words beside each other in an English text, each of at most a few words."""
     from plimsoll.summary import dense  # noqa: PLC0415 - one language's patterns are enough
@@ -126,7 +126,7 @@ def _runs(text: str) -> tuple[str, ...]:
     return tuple(runs)
 
 
-@lru_cache(_KEPT_MAX)
+@kept(_KEPT_MAX)
 def _stems(phrase: str) -> tuple[tuple[str, ...], int]:
     """The words of an English phrase without their endings, each once, and how many of its words are capitalised."""
     from plimsoll.summary import dense  # noqa: PLC0415 - one language's patterns are enough

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
+from plimsoll.summary.kept import kept
 from plimsoll.summary.ledger.sentences import cjk_chars, sentences
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def spoken(text: str) -> list[str]:
     return list(_spoken(text))
 
 
-@lru_cache(4)
+@kept(4)
 def _spoken(text: str) -> tuple[str, ...]:
     """The newest texts are cached, because several readers split the same message."""
     found: list[str] = []
@@ -101,7 +101,7 @@ def claims(text: str) -> list[str]:
     return list(_claims(text))
 
 
-@lru_cache(4)
+@kept(4)
 def _claims(text: str) -> tuple[str, ...]:
     return tuple(sentence for sentence in _with_joined_fields(_statements(text)) if is_claim(sentence))
 

@@ -1,0 +1,35 @@
+"""Readings of what was said are kept while a session is open, and no longer."""
+
+from __future__ import annotations
+
+import gc
+from functools import _lru_cache_wrapper
+
+import plimsoll
+from plimsoll.summary import dense, dense_zh, folders, kept, names_zh, topics
+from plimsoll.summary.ledger import prose
+
+MARK = "quokka"
+SAID = {
+    "en": f"I went to the {MARK} enclosure on 4 May with Ann, and we fixed fence number {{}}.",
+    "zh": f"我上周去了{MARK}公园，觉得故宫第{{}}次更好玩，你知道长城在哪里吗？门票是40元。",
+}
+
+
+def held():
+    """The caches of the modules that read what was said, which hold the marked word."""
+    modules = (dense, dense_zh, folders, names_zh, topics, prose)
+    caches = [value for module in modules for value in vars(module).values() if isinstance(value, _lru_cache_wrapper)]
+    return [cache.__name__ for cache in caches if MARK in repr(gc.get_referents(cache))]
+
+
+def test_a_closed_session_leaves_no_text_behind():
+    """While it is open, several readers keep what was said."""
+    kept.forget()
+    for language, said in SAID.items():
+        messages = [{"role": ("user", "assistant")[n % 2], "content": said.format(n)} for n in range(60)]
+        with plimsoll.open(language, store="memory:", max_tokens=700) as session:
+            session.extend(messages)
+            session.view()
+            assert len(held()) > 2
+        assert held() == []
