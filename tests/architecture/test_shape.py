@@ -8,7 +8,7 @@ import statistics
 
 import pytest
 
-FILE_LINES_MAX = 400
+FILE_LINES_MAX = 396
 FUNCTION_LINES_MAX = 59
 FUNCTION_LINES_P90_MAX = 22
 FUNCTION_LINES_MEDIAN_MAX = 8
@@ -29,7 +29,7 @@ def lengths(sources):
 
 
 def test_files_are_small(sources):
-    """No file is longer than 400 lines."""
+    """No file is longer than 396 lines."""
     sizes = {source.place: len(source.text.splitlines()) for source in sources}
 
     assert {place: size for place, size in sizes.items() if size > FILE_LINES_MAX} == {}

@@ -247,7 +247,8 @@ class _Field:
             for unit in hits:
                 for inner in self._inside(unit):
                     if inner in carried and inner not in hits:
-                        carried[inner] += term.weight * (1 - _faded_to(inner - unit))
+                        left = _FADED[inner - unit] if inner - unit <= REACH else 0.0
+                        carried[inner] += term.weight * (1 - left)
         for term in self._alike:
             for unit in self._reached.intersection(term.units):
                 own[unit] += term.weight
@@ -337,12 +338,8 @@ def _faded(units: Sequence[int]) -> Iterator[tuple[int, float]]:
             yield unit + distance, _FADED[distance]
 
 
-def _faded_to(distance: int) -> float:
-    """How much of a word still counts at a distance."""
-    return _FADED[distance] if distance <= REACH else 0.0
-
-
 _FADED = [FADING**distance for distance in range(REACH + 1)]
+"""How much of a word still counts at a distance."""
 
 
 def _opening(entry: Entry, unit: int) -> float:

@@ -22,6 +22,9 @@ IMPORT: Final = "import"
 
 _EVENTS = ("compaction", "rollback", "edit")
 
+BEGINNINGS = frozenset({"compaction", "rollback"})
+"""Kinds of records at which replay can start, because they store the whole state."""
+
 
 def record_at(log: SessionLog, seq: int) -> Record:
     """The record of that number. Raises SessionDamaged if it cannot be read."""
@@ -47,6 +50,16 @@ def last_readable_compaction(log: SessionLog, seq: int | None) -> Record | None:
         except SessionDamaged:
             seq = _compaction_before(log, seq)
     return None
+
+
+def newest_records(log: SessionLog) -> list[Record]:
+    """The newest records, newest first, back to the compaction or rollback at which replay starts."""
+    found: list[Record] = []
+    for record in log.read_back():
+        found.append(record)
+        if record.kind in BEGINNINGS:
+            break
+    return found
 
 
 def totals_at(log: SessionLog, seq: int | None) -> list[float]:

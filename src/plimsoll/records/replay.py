@@ -22,7 +22,7 @@ from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message, Wire
 from plimsoll.policy.budget import Level
 from plimsoll.protocols import Record, SessionLog
-from plimsoll.records.compactions import last_readable_compaction
+from plimsoll.records.compactions import BEGINNINGS, last_readable_compaction, newest_records
 from plimsoll.records.facts import Facts
 from plimsoll.records.history import Branch, History, items_left, may_replace, tied
 from plimsoll.records.packing import unpacked
@@ -34,9 +34,6 @@ RETRY_GROWTH_SHARE = 0.05
 
 _CHANGING = frozenset({"message", "compaction", "rollback", "edit", "pin"})
 """Kinds of records that change the current or the next view."""
-
-_BEGINNING = frozenset({"compaction", "rollback"})
-"""Kinds of records at which replay can start, because they store the whole state."""
 
 _NOWHERE = -1
 """Placeholder position for messages that are not part of the history, during normalisation. Never stored."""
@@ -115,7 +112,7 @@ class ViewState:
         newer = list(newest_records(log) if newest is None else newest)
         notes = (record for record in newer if record.kind == "note" and record.data.get("what") == "format")
         state.format_seq = min((note.seq for note in notes), default=0 if known else log.length)
-        if newer and newer[-1].kind in _BEGINNING:
+        if newer and newer[-1].kind in BEGINNINGS:
             state.take(newer.pop())
         is_damaged = any(found.kind != "torn" for found in log.damage)
         state.has_gaps = state.has_gaps or is_damaged or any(map(_is_loss_note, newer))
@@ -367,16 +364,6 @@ class ViewState:
     def _restore(self, data: Mapping[str, Any]) -> None:
         self.anchor = None
         self.history.go_back(Branch.of_data(data.get("branch", {})))
-
-
-def newest_records(log: SessionLog) -> list[Record]:
-    """The newest records, newest first, back to the compaction or rollback at which replay starts."""
-    found: list[Record] = []
-    for record in log.read_back():
-        found.append(record)
-        if record.kind in _BEGINNING:
-            break
-    return found
 
 
 def _format_record_seq(records: Iterable[Record], *, before: int) -> int:

@@ -37,7 +37,7 @@ from plimsoll.policy.validation import boolean, integer, short_repr
 from plimsoll.protocols import Durability, MemoryStore, Record, SessionLog, Store
 from plimsoll.records.arrival import Knowledge
 from plimsoll.records.checks import record_problem
-from plimsoll.records.replay import newest_records
+from plimsoll.records.compactions import newest_records
 from plimsoll.records.said import Said
 from plimsoll.session.catalog import found, store_for
 from plimsoll.session.concurrency import pauses_s

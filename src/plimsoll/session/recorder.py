@@ -146,8 +146,7 @@ class SessionRecorder:
         found = check_view(total, meter.policy, meter.budget.tokens, new_tokens=fresh)
         stuck = state.is_stuck(found.level, meter.budget.tokens)
         due = total > meter.budget.tokens or (found.should_compact and not stuck)
-        found = with_unseen(found, meter.lines, meter.budget.unseen_tokens)
-        return replace(found, should_compact=due)
+        return replace(with_unseen(found, meter.lines, meter.budget.unseen_tokens), should_compact=due)
 
     def tell_level(self, found: Check) -> None:
         """Log the level if it has changed since the last call."""
@@ -165,8 +164,7 @@ class SessionRecorder:
 
     def message(self, position: int, reference: str) -> Message:
         """A message of the history. Raises ReferenceNotFound if there is none, SessionDamaged if it cannot be read."""
-        found = self.message_cache.find(position)
-        if found is not None:
+        if (found := self.message_cache.find(position)) is not None:
             return found
         if position < self.log.messages:
             raise SessionDamaged(self.log.name, detail=f"message {position} cannot be read")
@@ -187,9 +185,7 @@ class SessionRecorder:
 
     def view_after(self, compaction_id: str) -> View:
         """The view after a compaction. Raises SettingError."""
-        record = self.compaction(compaction_id)
-        format = self.meter.format
-        entries = self.state.after(record).sendable()
+        entries, format = self.state.after(self.compaction(compaction_id)).sendable(), self.meter.format
         return View(written(entries, format, self.meter.leading_marks), lambda: origins(entries, format))
 
     # --- messages
@@ -209,8 +205,8 @@ class SessionRecorder:
         taken = received(messages)
         new_format = self.kept.knowledge.newly_known(taken, self.meter.format)
         format = new_format or self.meter.format
-        added = read or list(decode_received(taken, format))
-        added = [as_stored(message, format, index) for index, message in enumerate(added)]
+        decoded = enumerate(read or decode_received(taken, format))
+        added = [as_stored(message, format, index) for index, message in decoded]
         if not added and edit is None:
             return []
         if times_ms and len(times_ms) != len(added):

@@ -16,7 +16,7 @@ from plimsoll.truncation.measure import fair_cap, tokens_about, tokens_if_fits
 from plimsoll.truncation.text import Cut, check_options, cut_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from plimsoll.protocols import TokenCounter
 
@@ -97,12 +97,9 @@ def sample_words(value: Any) -> str:
         containers = [inner for inner in layer[:_SAMPLE_STRINGS] if isinstance(inner, (dict, list))]
         if len(samples) >= _SAMPLE_STRINGS or not containers:
             break
-        layer = [item for inner in containers for item in islice(_children(inner), _SAMPLE_STRINGS)]
+        children = (inner.values() if isinstance(inner, dict) else inner for inner in containers)
+        layer = [item for held in children for item in islice(held, _SAMPLE_STRINGS)]
     return " ".join(samples[:_SAMPLE_STRINGS])
-
-
-def _children(container: dict[str, Any] | list[Any]) -> Iterable[Any]:
-    return container.values() if isinstance(container, dict) else container
 
 
 def unused_key(name: str, keys: Container[str]) -> str:
