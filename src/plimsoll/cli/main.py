@@ -6,13 +6,22 @@ import argparse
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
-from plimsoll.cli.output import BROKEN_PIPE, DONE, INTERRUPTED, REFUSED, WRONG_USAGE, Refused, WrongUsage
+from plimsoll.cli.output import (
+    BROKEN_PIPE,
+    DONE,
+    INTERRUPTED,
+    REFUSED,
+    WRONG_USAGE,
+    Refused,
+    WrongUsage,
+    drop_unwritten,
+)
 from plimsoll.errors import PlimsollError, SettingError
 from plimsoll.report.neutral import one_line
 
@@ -60,17 +69,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if argv is None:
         _prepare_process()
+    words = sys.argv[1:] if argv is None else list(argv)
+    words = [*words[1:2], "--help"] if words[:1] == ["help"] else words
+    return _guarded(lambda: _run(words))
+
+
+def _run(words: Sequence[str]) -> int:
+    """Run the command that the words name."""
+    if not words or _is_unknown(words[0]):
+        return _without_command(words)
     try:
-        words = sys.argv[1:] if argv is None else list(argv)
-        words = [*words[1:2], "--help"] if words[:1] == ["help"] else words
-        if not words or _is_unknown(words[0]):
-            return _without_command(words)
         arguments = parser(next((word for word in words if word != "--"), "")).parse_args(words)
     except SystemExit as done:  # argparse has printed the reason
-        if words[:1] == ["hook"]:
+        if words[0] == "hook":
             return DONE  # to a coding agent, status 2 would mean that it must not go on
         return done.code if isinstance(done.code, int) else WRONG_USAGE
-    return _run(arguments)
+    status: int = arguments.run(arguments)
+    return status
 
 
 def _is_unknown(word: str) -> bool:
@@ -89,17 +104,20 @@ def _without_command(words: Sequence[str]) -> int:
     return _say(f"there is no command {words[0][:80]!r}; {meant}", WRONG_USAGE)
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _guarded(run: Callable[[], int]) -> int:
+    """Its status, or that of the error that it raises, which is said in one line."""
     try:
-        status: int = arguments.run(arguments)
+        status = run()
         sys.stdout.flush()
     except WrongUsage as error:
         return _say(error, WRONG_USAGE)
     except BrokenPipeError:
-        return _close_quietly()
+        drop_unwritten(sys.stdout)
+        return BROKEN_PIPE
     except KeyboardInterrupt:
         return _say("interrupted", INTERRUPTED)
     except (PlimsollError, Refused, OSError, MemoryError) as error:
+        drop_unwritten(sys.stdout)
         return _say(_words(error), REFUSED)
     return status
 
@@ -149,6 +167,7 @@ class _Version(argparse.Action):
 
 def _prepare_process() -> None:
     """Make output that no terminal can refuse, and warnings and faults that are one line."""
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -156,6 +175,18 @@ def _prepare_process() -> None:
     warnings.showwarning = _note
     if not os.environ.get(_SHOW_FAULTS):
         sys.excepthook = _fault
+
+
+def _open_streams() -> None:
+    """Open what the caller closed of the standard streams, so that no file of ours gets its number, which a child would write to.
+
+    Closed input is empty, writing to closed output fails, and closed errors are dropped.
+    """
+    for name, flags, mode in (("stdin", os.O_RDONLY, "r"), ("stdout", os.O_RDONLY, "w"), ("stderr", os.O_WRONLY, "w")):
+        if getattr(sys, name) is None:
+            number = os.open(os.devnull, flags)  # the lowest that is free, which is that of the stream
+            os.set_inheritable(number, True)  # noqa: FBT003 - its only parameter
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def _note(  # noqa: PLR0913, PLR0917 - as warnings.showwarning
@@ -179,7 +210,10 @@ def _fault(kind: type[BaseException], error: BaseException, trace: TracebackType
 
 
 def _say(what: object, status: int, *, word: str = "plimsoll") -> int:
-    print(f"{word}: {one_line(str(what), 600)}", file=sys.stderr)
+    try:
+        print(f"{word}: {one_line(str(what), 600)}", file=sys.stderr)
+    except OSError:
+        drop_unwritten(sys.stderr)
     return status
 
 
@@ -191,15 +225,3 @@ def _words(error: Exception) -> str:
         return error.reason if isinstance(error, SettingError) and error.field in _NAMES_ITSELF else str(error)
     where = "" if not isinstance(error.filename, str | bytes) else f"{os.fsdecode(error.filename)}: "
     return f"{where}{error.strerror or error}"
-
-
-def _close_quietly() -> int:
-    """Python flushes standard output as it ends; into a closed pipe that would be one more error."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(null, sys.stdout.fileno())
-    except (OSError, ValueError):
-        pass
-    finally:
-        os.close(null)
-    return BROKEN_PIPE

@@ -6,9 +6,9 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import plimsoll
 from plimsoll.report.neutral import json_safe, one_line
@@ -55,6 +55,17 @@ def emit(*data: bytes, out: str | None = None) -> None:
     else:
         binary.writelines(data)
         binary.flush()
+
+
+def drop_unwritten(stream: TextIO) -> None:
+    """Python flushes the streams as it ends; what cannot be written would be one more error then, and another status."""
+    with suppress(OSError, ValueError):
+        try:
+            stream.flush()
+        except OSError:
+            number, null = stream.fileno(), os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, number)
+            os.close(null)
 
 
 def write_file(path: Path, *data: bytes) -> None:

@@ -67,8 +67,8 @@ def memory_lines(found: Sequence[Memory]) -> Iterable[str]:
     """What is remembered, each with who said it and where it was last said."""
     yield f"[Memories of earlier sessions, {RECORD}]"
     for memory in found:
-        origin = memory.origins[-1] if memory.origins else None
-        where = "" if origin is None else f", session {origin.session}, {origin.message}"
+        origin = next((found for found in reversed(memory.origins) if found.session), None)
+        where = "" if origin is None else f", session {origin.session}{f', {origin.message}' if origin.message else ''}"
         about = f"{memory.kind}, by {memory.by}, {when(memory.time_ms, full=True)}{where}"
         yield f"- {one_line(memory.text, _MEMORY_CHARS_MAX)} ({about})"
 

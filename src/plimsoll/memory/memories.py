@@ -125,8 +125,16 @@ class Memories(ShortRepr, Closes):
         """The position up to which the messages of a session were read. Raises StoreError."""
         return self._store.read_to(session)
 
-    def search(
-        self, query: str, *, limit: int = 10, kind: MemoryKind | None = None, scope: ScopeName | None = None
+    def search(  # noqa: PLR0913 - what narrows a search
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        kind: MemoryKind | None = None,
+        scope: ScopeName | None = None,
+        session: str | None = None,
+        message: str | None = None,
+        tool: str | None = None,
     ) -> MemoryList:
         """The memories that match a query and hold, best first. English and Chinese. Raises SettingError, StoreError.
 
@@ -135,26 +143,39 @@ class Memories(ShortRepr, Closes):
             limit: at most this many.
             kind: only memories of this kind.
             scope: only those of the user, or of the project.
+            session: only what was said in this session,
+            message: in this message of it,
+            tool: or by this tool; given together, all at one place.
 
         """
         if not isinstance(query, str):
             raise SettingError("query", f"text is needed, not {type(query).__name__}")
+        wanted = _checked_origin(session, message, tool)
         most, chosen = integer("limit", limit, least=1), self._chosen(scope)
         scopes = self._everybody() if chosen is None else chosen
-        found = self._store.search(query, scopes, most if kind is None else MEMORIES_MAX)
+        is_narrowed = kind is not None or wanted
+        found = self._store.search(query, scopes, MEMORIES_MAX * max(1, len(scopes)) if is_narrowed else most)
         held = [memory for memory in _of(found, scopes, kind) if memory.superseded_by is None]
+        held = [memory for memory in held if _was_said(memory, wanted)]
         self.count_hits(held[:most])
         return held[:most]
 
-    def list(
-        self, *, superseded: bool = False, kind: MemoryKind | None = None, scope: ScopeName | None = None
+    def list(  # noqa: PLR0913 - what narrows a list
+        self,
+        *,
+        superseded: bool = False,
+        kind: MemoryKind | None = None,
+        scope: ScopeName | None = None,
+        session: str | None = None,
+        message: str | None = None,
+        tool: str | None = None,
     ) -> MemoryList:
         """The memories, the most important first; with `superseded`, also those that newer ones contradict, after the others.
 
-        Raises SettingError, StoreError.
+        The other arguments narrow it as those of `search`. Raises SettingError, StoreError.
         """
-        scopes = self._chosen(scope)
-        found = _of(self._store.memories(scopes), scopes, kind)
+        wanted, scopes = _checked_origin(session, message, tool), self._chosen(scope)
+        found = [one for one in _of(self._store.memories(scopes), scopes, kind) if _was_said(one, wanted)]
         earlier = (
             [memory for memory in found if memory.superseded_by is not None]
             if boolean("superseded", superseded)
@@ -180,16 +201,11 @@ class Memories(ShortRepr, Closes):
         elsewhere stays, without this origin; one that only a deleted one had superseded holds again. Messages that were read are
         not read again, so what was forgotten does not come back from them. Raises SettingError, StoreError.
         """
-        where = {"session": session, "message": message, "tool": tool}
-        for field, value in where.items():
-            text_or_none(field, value)
-        wanted = {field: value for field, value in where.items() if value is not None}
+        wanted = _checked_origin(session, message, tool)
         if (memory_id is None) == (not wanted):
             raise SettingError("memory_id", "either an id or an origin is needed")
         if memory_id is not None and not isinstance(memory_id, str):
             raise SettingError("memory_id", f"text is needed, not {short_repr(memory_id)}")
-        if message is not None and session is None:
-            raise SettingError("message", "the session of the message is needed too")
         with self._store.exclusive():
             known = self._store.memories(self._chosen(None))
             if memory_id is not None:
@@ -278,6 +294,20 @@ def _origin(time_ms: int, session: str | None, message: str | None, tool: str | 
         message=text_or_none("message", message),
         tool=text_or_none("tool", tool),
     )
+
+
+def _checked_origin(session: str | None, message: str | None, tool: str | None) -> dict[str, str]:
+    """The fields that an origin must have."""
+    where = {"session": session, "message": message, "tool": tool}
+    wanted = {field: value for field, value in where.items() if text_or_none(field, value) is not None}
+    if "message" in wanted and "session" not in wanted:
+        raise SettingError("message", "the session of the message is needed too")
+    return {field: str(value) for field, value in wanted.items()}
+
+
+def _was_said(memory: Memory, wanted: Mapping[str, str]) -> bool:
+    """Whether a memory was said where it is wanted from."""
+    return not wanted or bool(_matching(memory, wanted))
 
 
 def _of(memories: Iterable[Memory], scopes: Sequence[str] | None, kind: MemoryKind | None) -> MemoryList:

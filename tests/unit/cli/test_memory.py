@@ -36,8 +36,23 @@ def test_list_and_search(run: Any, kept: list[plimsoll.Memory]) -> None:
     assert texts("search", "which", "port") == ["Our server listens on port 80"]
     assert texts("search", "soup", "--all") == ["I like soup"]
     assert len(texts("search", "use", "server", "--limit", "1")) == 1
+    assert len(texts("list", "--limit", "1")) == 1
+    assert texts("list", "--session", "b", "--limit", "1") == ["use spaces"]
     found = run("memory", "list", "--json").json[0]
     assert (found["id"], found["by"], found["origins"][0]["session"]) == (kept[1].id, "user", "b")
+
+
+def test_a_search_is_narrowed_before_it_is_cut(run: Any, tmp_path: Any) -> None:
+    """The limit counts what was said at the place that is asked for, and nothing that better matches elsewhere."""
+    with plimsoll.open_memory(project=tmp_path) as memories:
+        for number in range(30):
+            memories.add(f"Module {number} is built by tool{number}, alpha", session="a", message=f"m{number}")
+        memories.add("Deployment of the whole of alpha waits for the harbour master", session="b", message="m1")
+    search = lambda *words: run("memory", "search", "alpha", "--json", *words).json  # noqa: E731
+
+    assert [one["origins"][0]["session"] for one in search("--session", "b", "--limit", "1")] == ["b"]
+    assert [one["origins"][0]["message"] for one in search("--session", "a", "--message", "m7")] == ["m7"]
+    assert len(search("--session", "a", "--limit", "25")) == 25
 
 
 def test_for_people(run: Any, kept: list[plimsoll.Memory]) -> None:
@@ -67,6 +82,9 @@ def test_forget(run: Any, kept: list[plimsoll.Memory]) -> None:
     [
         ("search",),
         ("list", "words"),
+        ("search", "words", "--superseded"),
+        ("forget", "mem-1", "--superseded"),
+        ("forget", "mem-1", "--limit", "1"),
         ("forget",),
         ("forget", "mem-1", "--session", "a"),
         ("forget", "mem-1", "--scope", "user"),
@@ -82,6 +100,7 @@ def test_wrong_usage(run: Any, words: tuple[str, ...]) -> None:
 def test_a_message_needs_its_session(run: Any, kept: list[plimsoll.Memory]) -> None:
     """A message is named together with its session; refused with status 1, nothing is forgotten."""
     assert run("memory", "forget", "--message", "m1").status == 1
+    assert run("memory", "list", "--message", "m1").status == 1
     assert len(run("memory", "list", "--all", "--json").json) == 3
 
 

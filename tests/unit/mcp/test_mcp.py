@@ -129,6 +129,10 @@ def test_memory_search(store):
     assert asked(store, "memory_search", query="lamp") == "No memory matches. Try other words, or recall."
     with plimsoll.open_memory(store) as memories:
         memories.add("Never switch off the lamp of pier 9.", kind="decision")
+        memories.add("The lamp oil comes from Ostend.", session="tuesday", message="m7")
+        memories.add("The lamp is green.", session="tuesday")
+    assert "None" not in asked(store, "memory_search", query="lamp")
+    assert ", session tuesday, m7)" in asked(store, "memory_search", query="lamp oil", limit=1)
     text = asked(store, "memory_search", query="lamp pier", limit=3)
 
     assert text.startswith(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import suppress
 
 from plimsoll.cli.options import add_store, flag, option, tokens
-from plimsoll.cli.output import DONE, emit
+from plimsoll.cli.output import DONE, drop_unwritten, emit
 
 EVENT_BYTES_MAX = 16 * 1024 * 1024
 NOTES_TOKENS = 1_500
@@ -42,7 +41,9 @@ def run(arguments: argparse.Namespace) -> int:
         take_in_file(arguments.take_in, arguments.store, wait=arguments.wait, gives_way=True)
         return DONE
     settings = HookSettings(max_tokens=arguments.max_tokens, store=arguments.store, has_mcp=arguments.mcp)
-    with suppress(OSError):  # nobody reads the answer any more
+    try:
         if answer := run_hook(sys.stdin.buffer.read(EVENT_BYTES_MAX), settings):
             emit(answer.encode())
+    except OSError:  # nobody reads the answer any more
+        drop_unwritten(sys.stdout)
     return DONE

@@ -25,7 +25,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     option(parser, "--tool NAME", "only what this tool said")
     flag(parser, "--all", "search, list: of every user and project; forget: all that list shows")
     flag(parser, "--superseded", "list: also what newer memories contradict")
-    option(parser, "--limit N", f"search: at most N (default: {FOUND_SHOWN})", type=count, default=FOUND_SHOWN)
+    option(
+        parser, "--limit N", f"search, list: at most N (default: {FOUND_SHOWN} of a search, all of a list)", type=count
+    )
     flag(parser, "--yes", "forget --all: do not ask")
     option(parser, "--project DIR", "the project's folder (default: the current one)")
     option(parser, "--user ID", "whose memories, where several users share a store")
@@ -56,31 +58,30 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _found(arguments: argparse.Namespace, memories: plimsoll.Memories) -> list[plimsoll.Memory]:
+    where = {"scope": arguments.scope, **_origin(arguments)}
     if arguments.action == "search":
         if not arguments.words:
             raise WrongUsage("memory search: what to look for is missing")
-        found = memories.search(" ".join(arguments.words), limit=arguments.limit, scope=arguments.scope)
-    else:
-        if arguments.words:
-            raise WrongUsage("memory list: takes no words; `memory search` looks for them")
-        found = memories.list(superseded=arguments.superseded, scope=arguments.scope)
-    return [memory for memory in found if _is_from(memory, arguments)]
+        if arguments.superseded:
+            raise WrongUsage("memory search: finds what holds; --superseded goes with list")
+        return memories.search(" ".join(arguments.words), limit=arguments.limit or FOUND_SHOWN, **where)
+    if arguments.words:
+        raise WrongUsage("memory list: takes no words; `memory search` looks for them")
+    return memories.list(superseded=arguments.superseded, **where)[: arguments.limit]
 
 
-def _is_from(memory: plimsoll.Memory, arguments: argparse.Namespace) -> bool:
-    """Whether a memory was said where the options name it."""
-    wanted = {name: getattr(arguments, name) for name in ("session", "message", "tool")}
-    return any(
-        all(value is None or getattr(origin, name) == value for name, value in wanted.items())
-        for origin in memory.origins
-    )
+def _origin(arguments: argparse.Namespace) -> dict[str, str | None]:
+    """Where it was said, as the options name it."""
+    return {name: getattr(arguments, name) for name in ("session", "message", "tool")}
 
 
 def _forget(arguments: argparse.Namespace, memories: plimsoll.Memories) -> int:
-    origin = {name: getattr(arguments, name) for name in ("session", "message", "tool")}
+    origin = _origin(arguments)
     named = [bool(arguments.words), any(origin.values()), arguments.all]
     if sum(named) != 1:
         raise WrongUsage("memory forget: either ids, an origin (--session, --message, --tool) or --all is needed")
+    if arguments.superseded or arguments.limit is not None:
+        raise WrongUsage("memory forget: --superseded and --limit go with list")
     if arguments.scope is not None and not arguments.all:
         raise WrongUsage("memory forget: --scope goes with --all only")
     if any(origin.values()):

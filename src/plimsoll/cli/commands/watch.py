@@ -62,6 +62,7 @@ def _follow(arguments: argparse.Namespace) -> None:
     path = _file(arguments)
     seen = (path, _mark(path))
     _show(_looked(path), as_json=arguments.json, is_live=True)
+    trouble = ""
     for step in count(1):
         began = time.monotonic()
         try:
@@ -69,9 +70,13 @@ def _follow(arguments: argparse.Namespace) -> None:
                 path = _file(arguments)
             if (path, mark := _mark(path)) != seen:
                 seen = (path, mark)
-                _show(_looked(path), as_json=arguments.json, is_live=True)
+                found, trouble = _looked(path), ""
+                _show(found, as_json=arguments.json, is_live=True)
+        except BrokenPipeError:  # nobody reads it any more
+            raise
         except (PlimsollError, OSError, Refused) as error:
-            note(str(error))
+            if str(error) != trouble:
+                note(trouble := str(error))
         time.sleep(
             max(STEP_S, 3 * (time.monotonic() - began))
         )  # a large file takes long to read, and others need the computer
