@@ -381,3 +381,15 @@ def test_tools_larger_than_the_budget_are_named() -> None:
     tool = {"type": "function", "function": {"name": "look", "description": "far " * 900, "parameters": {}}}
     with pytest.raises(plimsoll.errors.SettingError, match=r"the tools take \d+ tokens, which leaves nothing of 500"):
         plimsoll.fit([{"role": "user", "content": "Hello."}], max_tokens=500, tools=[tool])
+
+
+def test_the_system_text_handed_back_is_a_copy() -> None:
+    """Changing what a plan returned changes neither the caller's system text nor what the plan returns next."""
+    system = [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}]
+    plan = plimsoll.plan([{"role": "user", "content": "hello"}], max_tokens=300, system=system, format="anthropic")
+
+    first = plan.apply()
+    first.system[0]["text"], first.system[0]["cache_control"]["type"] = "Be long.", "other"
+
+    assert system == [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}]
+    assert plan.apply().system == system

@@ -21,6 +21,7 @@ from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.compaction.writing import written
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.system_text import system_message, system_text
+from plimsoll.formats.wire import copied_value
 from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message
 from plimsoll.summary.frame import Language
@@ -107,7 +108,7 @@ class MeasuredConversation:
         return Fitted(
             messages=written(entries, format, replace(self.meter, system=system).leading_marks),
             origins=origins(entries, format),
-            system=system,
+            system=copied_value(system),
             make_report=partial(self._report, outline),
         )
 

@@ -17,7 +17,7 @@ from plimsoll.compaction.notes import note_of
 from plimsoll.compaction.shrink import LEAST_TOKENS, cut_spots, drop_reasoning, part_tokens, shrink_to, spots
 from plimsoll.compaction.view_message import ViewExchange, ViewMessage
 from plimsoll.compaction.working_view import WorkingView
-from plimsoll.formats.exchange import speaks
+from plimsoll.formats.exchange import served_answer, speaks
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import json_text
 from plimsoll.light.dataclass import dataclass
@@ -136,7 +136,7 @@ def _opaque_groups(view: WorkingView, exchange: ViewExchange) -> list[_Group]:
     for number, entry in enumerate(exchange.entries):
         for index, part in enumerate(entry.message.parts if entry.message.role in ("user", "assistant") else ()):
             if isinstance(part, Opaque):
-                key = part.wire.get("tool_use_id") or part.wire.get("id")
+                key = served_answer(part) or part.wire.get("approval_request_id") or part.wire.get("id")
                 places.setdefault(key if isinstance(key, str) else (number, index), []).append((number, index))
     groups = [(sum(_tokens_at(view, exchange, place) for place in found), tuple(found)) for found in places.values()]
     return sorted((group for group in groups if group[0] >= MARKED_TOKENS_MIN), key=lambda group: (-group[0], group[1]))

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from plimsoll.formats.rules import RULES
 from plimsoll.light.dataclass import dataclass
-from plimsoll.message import Message, Part, Text, ToolCall, ToolResult
+from plimsoll.message import Message, Opaque, Part, Text, ToolCall, ToolResult
 
 Call = TypeVar("Call")
 
@@ -51,6 +51,29 @@ def open_calls(parts: Iterable[Part], *, newest: bool = False) -> OpenCalls[Tool
         elif isinstance(part, ToolResult):
             found.answer(part.call_id, newest=newest)
     return found
+
+
+_SERVED_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use", "mcp_approval_request"})
+"""Types of parts in which the provider calls a tool that it runs itself, or asks whether it may."""
+
+
+def served_call(part: Part) -> str | None:
+    """The id of a call that the provider runs itself, or asks to approve; None for any other part."""
+    if not isinstance(part, Opaque) or part.wire.get("type") not in _SERVED_CALLS:
+        return None
+    id = part.wire.get("id")
+    return id if isinstance(id, str) and id else None
+
+
+def served_answer(part: Part) -> str | None:
+    """The id of such a call that a part answers; None for any other part."""
+    if not isinstance(part, Opaque):
+        return None
+    kind = part.wire.get("type")
+    if not isinstance(kind, str) or not (kind.endswith("_tool_result") or kind == "mcp_approval_response"):
+        return None
+    id = part.wire.get("approval_request_id" if kind == "mcp_approval_response" else "tool_use_id")
+    return id if isinstance(id, str) and id else None
 
 
 NO_RESULT = "[No result: the call was interrupted or its result was not recorded.]"
@@ -150,7 +173,9 @@ def group(messages: Sequence[Message]) -> list[Exchange]:
     """Split messages into exchanges, in order; every message is in exactly one. Linear.
 
     Assistant messages and results belong together from the first call up to the first message that is neither a result for one of
-    its calls nor, in formats that send calls one by one, another part of the same answer.
+    its calls nor, in formats that send calls one by one, another part of the same answer. The result of a call that the provider
+    runs itself may be in a later message of the agent: in the next one after a pause, or in the one after the results of its other
+    calls.
     """
     return list(_walk(messages))
 
@@ -159,16 +184,37 @@ def _walk(messages: Sequence[Message]) -> Iterator[Exchange]:
     start = 0
     while start < len(messages):
         end = _answer_end(messages, start)
-        pending = open_calls(part for message in messages[start:end] for part in message.parts)
-        while pending and end < len(messages):
-            ids = [part.call_id for part in messages[end].parts if isinstance(part, ToolResult)]
-            if pending.keys().isdisjoint(ids):
+        pending, served = open_calls(()), set[str]()
+        _take_in(messages[start:end], pending, served)
+        while (pending or served) and end < len(messages):
+            if not _continues(messages[end], pending, served):
                 break
-            for id in ids:
-                pending.answer(id)
-            end += 1
+            stop = _answer_end(messages, end)
+            _take_in(messages[end:stop], pending, served)
+            end = stop
         yield Exchange(start=start, messages=tuple(messages[start:end]), pending=frozenset(pending))
         start = end
+
+
+def _take_in(messages: Iterable[Message], pending: OpenCalls[ToolCall], served: set[str]) -> None:
+    """Add the calls of messages to those without a result, and remove those that they answer."""
+    for part in (part for message in messages for part in message.parts):
+        if isinstance(part, ToolCall):
+            pending.ask(part.id, part)
+        elif isinstance(part, ToolResult):
+            pending.answer(part.call_id)
+        elif isinstance(part, Opaque):
+            if (asked := served_call(part)) is not None:
+                served.add(asked)
+            elif (answered := served_answer(part)) is not None:
+                served.discard(answered)
+
+
+def _continues(message: Message, pending: OpenCalls[ToolCall], served: set[str]) -> bool:
+    """True if a message answers an open call. What the provider runs itself may be answered one message of the agent later."""
+    if any(isinstance(part, ToolResult) and part.call_id in pending for part in message.parts):
+        return True
+    return bool(served) and any(served_answer(part) in served for part in message.parts)
 
 
 def _answer_end(messages: Sequence[Message], start: int) -> int:

@@ -261,8 +261,21 @@ def result_item(result: ToolResult) -> dict[str, Any]:
     text, media = result_content(wire)
     field = RESULTS[kind]
     if text != result.content or len(media) != len(result.media):
-        changes[field] = _output(result, wire.get(field))
+        value = wire.get(field)
+        changes[field] = _first_tools(value, result) if kind == "tool_search_output" else _output(result, value)
     return patched(wire, changes)
+
+
+def _first_tools(before: object, result: ToolResult) -> list[Any]:
+    """As many of the first tool definitions as the shortened text has room for: nothing else may be in this output."""
+    kept: list[Any] = []
+    room = len(result.content)
+    for tool in before if isinstance(before, list) else ():
+        room -= len(json_text(tool)) + 1
+        if room < 0:
+            break
+        kept.append(copied_value(tool))
+    return kept
 
 
 def _output(result: ToolResult, before: object) -> Any:

@@ -1,0 +1,120 @@
+"""Calls that the provider runs itself, and its questions whether it may: they never part from what answers them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import plimsoll
+
+Wire = dict[str, Any]
+
+WORDS = "the load line of a ship is what it may be laden to " * 8
+
+
+def searched(number: int, *, beside: bool) -> list[Wire]:
+    """A turn whose web search is answered one message later: after a pause or, with `beside`, after a call of our own tool."""
+    asks = {"type": "server_tool_use", "id": f"srvtoolu_{number}", "name": "web_search", "input": {"query": WORDS}}
+    found = {
+        "type": "web_search_result",
+        "url": "https://example.org",
+        "title": "Lines",
+        "encrypted_content": "e" * 900,
+    }
+    answered = {"type": "web_search_tool_result", "tool_use_id": f"srvtoolu_{number}", "content": [found]}
+    reads = {"type": "tool_use", "id": f"toolu_{number}", "name": "read", "input": {"path": f"{number}.py"}}
+    read = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": WORDS}
+    return [
+        {"role": "user", "content": f"question {number}: {WORDS}"},
+        {"role": "assistant", "content": [{"type": "text", "text": WORDS}, asks, *([reads] if beside else [])]},
+        *([{"role": "user", "content": [read]}] if beside else []),
+        {"role": "assistant", "content": [answered, {"type": "text", "text": WORDS}]},
+    ]
+
+
+def approved(number: int) -> list[Wire]:
+    """A turn in which an MCP server asks whether it may run a tool with large arguments, and is allowed to."""
+    id = f"mcpr_{number}"
+    server = {"server_label": "dice", "name": "roll", "arguments": "[" + "12345, " * 600 + "1]"}
+    return [
+        {"role": "user", "content": f"question {number}: {WORDS}"},
+        {"type": "mcp_approval_request", "id": id, **server},
+        {"type": "mcp_approval_response", "approval_request_id": id, "approve": True},
+        {
+            "type": "mcp_call",
+            "id": f"mcp_{number}",
+            **server,
+            "output": WORDS,
+            "error": None,
+            "approval_request_id": id,
+        },
+    ]
+
+
+def parted(messages: list[Wire]) -> list[str]:
+    """The ids that are asked and not answered, or answered and not asked."""
+    blocks = [block for message in messages for block in _blocks(message)]
+    asked = [block["id"] for block in blocks if block["type"] in ("server_tool_use", "mcp_approval_request")]
+    found = [block["tool_use_id"] for block in blocks if block["type"] == "web_search_tool_result"]
+    found += [block["approval_request_id"] for block in blocks if block["type"] == "mcp_approval_response"]
+    return sorted(set(asked) ^ set(found))
+
+
+def _blocks(message: Wire) -> list[Wire]:
+    content = message.get("content")
+    return content if isinstance(content, list) else [message] if "type" in message else []
+
+
+@pytest.mark.parametrize("policy", ["fill", "ladder"])
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_search_stays_with_its_result(policy: Any, *, beside: bool) -> None:
+    """A search whose result came in a later message leaves with that message, or stays with it, whatever the budget."""
+    messages = [message for number in range(5) for message in searched(number, beside=beside)]
+    whole = plimsoll.count_tokens(messages, format="anthropic")
+
+    for share in range(3, 40, 6):
+        view = plimsoll.fit(messages, max_tokens=whole * share // 40, format="anthropic", policy=policy).messages
+
+        assert parted(view) == []
+        assert plimsoll.validate(view, format="anthropic") == []
+
+
+def test_an_approval_stays_with_its_question() -> None:
+    """A large question for approval that becomes a note takes the approval with it."""
+    messages = [message for number in range(3) for message in approved(number)]
+    whole = plimsoll.count_tokens(messages, format="openai-responses")
+    notes = 0
+
+    for share in range(2, 30, 3):
+        view = plimsoll.fit(messages, max_tokens=whole * share // 30, format="openai-responses").messages
+        notes += any("left out" in str(message.get("content")) for message in view)
+
+        assert parted(view) == []
+    assert notes
+
+
+def test_found_tools_are_cut_between_tools() -> None:
+    """The output of a search for tools may hold definitions of tools and nothing else: a shorter one has fewer of them."""
+    tools = [{"type": "function", "name": f"tool_{number}", "description": WORDS} for number in range(40)]
+    asks = {
+        "type": "tool_search_call",
+        "call_id": "call_1",
+        "execution": "client",
+        "arguments": {},
+        "status": "completed",
+    }
+    found = {
+        "type": "tool_search_output",
+        "call_id": "call_1",
+        "execution": "client",
+        "status": "completed",
+        "tools": tools,
+    }
+    messages: list[Wire] = [{"role": "user", "content": "find tools"}, asks, found]
+
+    view = plimsoll.fit(messages, max_tokens=1_500).messages
+
+    kept = view[-1]["tools"]
+    assert 0 < len(kept) < len(tools)
+    assert kept == tools[: len(kept)]
