@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from plimsoll.light.regex import regex
 from plimsoll.summary.item import Item
 from plimsoll.summary.ledger.draft import value
+from plimsoll.summary.ledger.fact import ID_ENDINGS
 from plimsoll.summary.ledger.identifiers import CODES_KEY, codes_in
 from plimsoll.summary.ledger.sentences import has_digit, line
 from plimsoll.summary.room import bias_of, estimate
@@ -27,8 +28,8 @@ _TABLE_ROWS_MIN = 3
 """Rows with the same columns from which on the columns are written once, in the heading."""
 
 _SHARED_CHARS_MAX = 48
-_REPEATED = 0.15
-"""What a row is still worth if all of its values are in rows before it."""
+_REPEATED, _REPEATED_RECORD = 0.15, 0.45
+"""What codes, and the values of a record, are still worth if rows before them have all: a record says which belong together."""
 
 _REUSED = 2.0
 """What values gain if calls took others of their column: the agent goes through them, or needs the same kind again."""
@@ -77,6 +78,7 @@ def items(facts: Sequence[Fact], bias: Callable[[str], float], end: int) -> list
     shared = {table: _shared(found) for table, found in tables.items() if table[2] and len(found) >= _TABLE_ROWS_MIN}
     reused = _reused(rows)
     made: list[Item] = []
+    again: list[float] = []
     for place, row in enumerate(rows):
         fact, has_many_calls = row.fact, len(tools[row.tool]) > 1
         worth, order = value(fact, end) * bias(fact.text), (fact.position, place)
@@ -84,12 +86,16 @@ def items(facts: Sequence[Fact], bias: Callable[[str], float], end: int) -> list
         if row.is_codes and (cells := row.cells) is not None:
             group, label = _heading(row, "", same or {}, has_many_calls=has_many_calls)
             for at, column in enumerate([column for column in cells if column not in (same or {})] or cells):
-                text, factor = reused(column, cells[column])
+                text, factor = reused(row.tool, column, cells[column])
                 made.append(Item("identifier", text, worth * factor, (*order, at), group, label))
+                again.append(_REPEATED)
             continue
         text, group = _shown(row, same, has_many_calls=has_many_calls)
+        if row.cells and all(column.endswith(ID_ENDINGS) for column in row.cells):
+            worth *= max(reused(row.tool, column, cell)[1] for column, cell in row.cells.items())
         made.append(Item("identifier", f"{text} ({fact.state})" if fact.state else text, worth, order, group))
-    return _ranked(made)
+        again.append(_REPEATED_RECORD if len(row.cells or ()) > 1 else _REPEATED)
+    return _ranked(made, again)
 
 
 def start_of(item: Item, tokens: int, counter: TokenCounter) -> Item | None:
@@ -129,24 +135,30 @@ def _read(fact: Fact) -> _Row:
     return _Row(fact, found[1], found[2], found[3] or "", columns, cells)
 
 
-def _reused(rows: Sequence[_Row]) -> Callable[[str, str], tuple[str, float]]:
-    """Return a function from a column and its codes to their text and factor.
+def _reused(rows: Sequence[_Row]) -> Callable[[str, str, str], tuple[str, float]]:
+    """Return a function from a tool, a column and its codes to their text and factor.
 
-    Codes that no call took come first. They are worth more if calls took others of their column; of a long list of which no call
-    took any, few will be needed.
+    Codes that no call took come first. They are worth more if calls took others of their column; of many of a column, in one
+    result or in those of many calls, of which no call took any, few will be needed.
     """
     taken = {word.strip(",") for row in rows for word in row.asked.split()}
-    columns = {
-        column for row in rows for column, cell in (row.cells or {}).items() if not taken.isdisjoint(cell.split())
-    }
+    listed: dict[str, set[str]] = {}
+    for row in rows:
+        for column, cell in (row.cells or {}).items():
+            listed.setdefault(_kind_of(row.tool, column), set()).update(cell.split())
 
-    def reused(column: str, cell: str) -> tuple[str, float]:
-        codes = sorted(cell.split(), key=taken.__contains__)
+    def reused(tool: str, column: str, cell: str) -> tuple[str, float]:
+        codes, every = sorted(cell.split(), key=taken.__contains__), listed[_kind_of(tool, column)]
         new = sum(code not in taken for code in codes) / max(1, len(codes))
-        factor = 1.0 + _REUSED * new if column in columns else sqrt(min(1.0, _LISTED_MAX / max(1, len(codes))))
+        factor = sqrt(min(1.0, _LISTED_MAX / len(every))) if taken.isdisjoint(every) else 1.0 + _REUSED * new
         return " ".join([column, *codes]), factor
 
     return reused
+
+
+def _kind_of(tool: str, column: str) -> str:
+    """Return what names the kind of a column's codes: the column, or with a bare `id` the tool as well."""
+    return f"{tool} {column}" if column in ID_ENDINGS else column
 
 
 def _shared(rows: Sequence[_Row]) -> dict[str, str]:
@@ -187,15 +199,15 @@ def _heading(row: _Row, columns: str, shared: dict[str, str], *, has_many_calls:
     return place, row.asked if has_many_calls and row.asked not in row.fact.text else ""
 
 
-def _ranked(made: Sequence[Item]) -> list[Item]:
-    """Greedy by what an item adds for its length. Lazy evaluation keeps it near linear."""
+def _ranked(made: Sequence[Item], again: Sequence[float]) -> list[Item]:
+    """Greedy by what an item adds for its length, repeated at least the part `again`. Lazy evaluation keeps it near linear."""
     values = [frozenset(codes_in(item.text)) for item in made]
     worth: list[float] = [item.value / (estimate(item.text) + 4) ** _SIZE_WEIGHT for item in made]
     seen: set[str] = set()
 
     def gain(at: int) -> float:
         new = len(values[at] - seen) / len(values[at]) if values[at] else 1.0
-        return -worth[at] * (_REPEATED + (1 - _REPEATED) * new)
+        return -worth[at] * (again[at] + (1 - again[at]) * new)
 
     heap = [(gain(at), at) for at in range(len(made))]
     heapify(heap)

@@ -11,7 +11,7 @@ from plimsoll.summary.frame import PRESENTATIONS, wrap
 from plimsoll.summary.ledger import CAPS, Ledger, extend
 from plimsoll.summary.ledger.calls import understand
 from plimsoll.summary.ledger.commands import failed, outcome
-from plimsoll.summary.ledger.decisions import question
+from plimsoll.summary.ledger.decisions import question, score
 from plimsoll.summary.ledger.identifiers import CODES_KEY
 from plimsoll.summary.ledger.requests import constrains, without_injected
 from plimsoll.summary.ledger.sentences import head_and_tail, line, sentences
@@ -123,6 +123,9 @@ def test_every_way_of_writing_counts_as_modified(name, arguments, path):
         ("perl -pi -e 's/a/b/' x.cfg", [("x.cfg", "modified")]),
         ("sed -i.bak s/a/b/ conf.yml", [("conf.yml", "modified")]),
         ("sed -n 1,5p conf.yml", [("conf.yml", "read")]),
+        ("sed -i '/^volume/a mute = off' /etc/radio/tuner.cfg", [("/etc/radio/tuner.cfg", "modified")]),
+        ("sed -i -e '/a/d' x.cfg; jq .a/b.c d.json", [("x.cfg", "modified"), ("d.json", "read")]),
+        ("rsync -a /srv/radio/old/ /mnt/tape/radio/", [("/srv/radio/old/", "read"), ("/mnt/tape/radio", "modified")]),
         ("npx prettier --write web/a.ts", [("web/a.ts", "modified")]),
         ("git mv a.py b.py && git rm c.py", [("a.py", "modified"), ("b.py", "modified"), ("c.py", "modified")]),
         ("git checkout -- d.py; git checkout e.py", [("d.py", "modified")]),
@@ -556,3 +559,9 @@ def test_a_long_call_is_named_with_its_arguments_in_brackets():
 def test_joiners_stay_inside_words_and_emoji(text: str, shown: str) -> None:
     """What is quoted word for word keeps its joiners; where they join nothing they hide and are taken out."""
     assert line(text, 100) == shown
+
+
+def test_a_sentence_with_several_values_counts_more_than_one_with_one():
+    """What was arranged, with day, hour and number, is seldom said again; a price of something is."""
+    arranged = "Arranged: the ferry on 4 May at 09:30, cabin C-117, ticket FT20931."
+    assert score(arranged, final=True) > score("A cabin costs 40 kroner more.", final=True)

@@ -106,7 +106,7 @@ def test_a_session_with_tools_names_messages_that_it_reads() -> None:
 def test_marks_add_up_when_a_summary_is_cut_again(counter: Any) -> None:
     """Read back and cut further, a request says how much is missing of what was asked, not of what was shown."""
     first = render(ledger_of(LONG[:4]), tokens_max=120, counter=counter).text
-    again = render(reread(first), tokens_max=70, counter=counter).text
+    again = render(reread(first), tokens_max=84, counter=counter).text
     (line,), whole = requests(again), len(LONG[0].text)
     found = MARK.search(line)
 

@@ -112,6 +112,50 @@ def test_few_of_a_long_list_are_needed():
     assert place(rows) > place(chosen)
 
 
+def reading(tank, level, trace):
+    """A reading of a tank, with the id that the server gives each answer."""
+    answer = {
+        "tank_id": tank,
+        "level": level,
+        "at": f"2031-05-0{level % 9 + 1}T04:00:00Z",
+        "request": {"id": trace, "by": None},
+    }
+    return called("read_tank", {"tank": tank}, json.dumps(answer), call_id=trace)
+
+
+def test_ids_of_answers_that_no_call_takes_come_after_what_the_answers_say():
+    """Each answer has an id that nothing refers to: the levels come first, also where calls take the ids of another tool."""
+    booked = called("book", {"what": "pump"}, '{"id": "bk77x1", "state": "held"}', call_id="b")
+    freed = called("release", {"id": "bk77x1"}, '{"id": "bk77x1", "state": "free"}', call_id="f")
+    read_ones = [m for at in range(40) for m in reading(f"tank_{at:02d}", 400 + at, f"rq{at:02d}ffe{at}")]
+    texts = [row.text for row in ranked([*booked, *freed, *read_ones])]
+
+    first = [text for text in texts if "| 4" in text or "rq" in text][:30]
+    assert all("| 4" in text for text in first)
+
+
+def test_when_a_value_was_read_before_is_not_told():
+    """Of what changed, the old value is told, and not the time of day of the old reading."""
+    rows = ranked([*reading("tank_1", 41, "rq1a77"), *reading("tank_1", 35, "rq2b88")])
+    text = next(row.text for row in rows if "level 35" in row.text)
+
+    assert "(was 41)" in text
+
+
+def test_a_record_says_which_values_belong_together():
+    """What was booked comes before more of the list it was chosen from, though its values are all known from that list."""
+    hours = json.dumps([{"hour": f"2031-06-{day:02d}", "desk": f"D{day}40"} for day in range(10, 22)])
+    other = json.dumps([{"hour": f"2031-07-{day:02d}", "desk": "none"} for day in range(10, 22)])
+    messages = [
+        *called("list_hours", {"hall": "north"}, hours, call_id="l"),
+        *called("list_hours", {"hall": "south"}, other, call_id="m"),
+        *called("take", {"desk": "D1240"}, '{"desk": "D1240", "hour": "2031-06-12", "state": "taken"}', call_id="t"),
+    ]
+    texts = [row.text for row in ranked(messages)]
+
+    assert next(at for at, text in enumerate(texts) if "taken" in text) < len(texts) // 2
+
+
 @pytest.mark.parametrize("tokens_max", [80, 110, 140])
 def test_a_small_summary_of_a_run_has_values_beside_the_request(tokens_max, counter):
     """Where there is room for a line or two, one of them names what the tools returned."""

@@ -31,6 +31,10 @@ _VAGUE = regex(
 )
 """Says that something was found, and not what it is."""
 
+_NUMBERED = regex(r"(?<!\S)\S*[0-9]\S*")
+_VALUE, _VALUES_MAX = 0.15, 4
+"""What each word with a digit adds: a sentence with several values is seldom said again by others."""
+
 _SPECIFIC = regex(r"[0-9`/_\"“「《]|[a-z][A-Z]")
 
 
@@ -67,7 +71,7 @@ def score(sentence: str, *, final: bool) -> float:
     if any(map(lowered.__contains__, _DID)):
         weight += 0.8
     if _SPECIFIC.search(sentence):
-        weight += 0.6
+        weight += 0.6 + _VALUE * min(_VALUES_MAX, len(_NUMBERED.findall(sentence)))
     elif _VAGUE.fullmatch(lowered):
         weight -= 2.5
     if is_filler(sentence):

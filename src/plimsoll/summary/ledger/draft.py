@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import log2
 from typing import TYPE_CHECKING
 
+from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.fact import CAPS, KINDS, Fact, Kind, first_seen
 from plimsoll.summary.ledger.sentences import line
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
 
 _NEWEST_WINS: frozenset[Kind] = frozenset({"work", "command", "identifier", "activity"})
 """Kinds in which a later fact replaces the text of an earlier one with the same key."""
+
+_CLOCK = regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}")
+"""A time of the day: when a value was last read or changed before is not worth its room."""
 
 _STATE_RANK = {"modified": 3, "read": 2, "seen": 1}
 """When merging, the highest state of a file wins."""
@@ -111,7 +115,8 @@ def _merged(known: Fact, new: Fact) -> Fact:
     elif new.text == text:
         note, state = new.note, new.state
     else:
-        before = line(" ".join(word for word in text.split(" ") if word not in new.text), 80)
+        gone = (word for word in text.split(" ") if word not in new.text and _CLOCK.match(word) is None)
+        before = line(" ".join(gone).rstrip(" ,"), 80)
         replaced = f"was {before}" if before else state
         text, position, origin, note = new.text, new.position, new.origin, new.note
         state = replaced if kind == "identifier" else new.state

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import field
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from plimsoll.light.dataclass import dataclass
@@ -39,6 +40,11 @@ _MOVERS = frozenset({"mv", "move-item", "rename"})
 _ARCHIVERS = frozenset({"zip", "tar"})
 _IN_PLACE = regex(r"-[a-zA-Z]*i(?:\.\w{1,8})?\Z|--(?:in-place|write|fix)(?:=|\Z)")
 _EDITORS = frozenset({"sed", "perl", "ruby"})
+_SCRIPTED = frozenset({"sed", "awk", "jq", "perl", "ruby"})
+"""Programs whose first operand is no file but what to do, unless an option has it."""
+
+_SCRIPT_OPTION = regex(r"-[a-zA-Z]*e\Z|--expression\Z")
+_SCRIPT_GIVEN = regex(r"-[a-zA-Z]*[ef]\Z|--(?:expression|file|from-file)(?:=|\Z)")
 _GIT = {"mv": "mv", "rm": "rm", "restore": "rm", "apply": "patch"}
 """Git commands and the program with the same effect on files."""
 
@@ -100,6 +106,7 @@ class _Step:
 
     def _plain(self, program: str, words: list[str], plain: list[str], folder: str | None) -> list[tuple[str, State]]:
         """Return the effects on operands that are not option values."""
+        plain = _without_scripts(program, words, plain)
         if program in _COPIERS or program in _MOVERS:
             return _transferred(plain, folder, source_state="modified" if program in _MOVERS else "read")
         if program in _ARCHIVERS:
@@ -123,6 +130,16 @@ def _of_git(words: list[str]) -> tuple[str, list[str]]:
     if words[0] == "checkout":
         return "rm", words[words.index("--") + 1 :] if "--" in words else []
     return _GIT.get(words[0], "git"), words[1:]
+
+
+def _without_scripts(program: str, words: list[str], plain: list[str]) -> list[str]:
+    """Return the operands without what an editor is told to do, which looks like a path at times: `/end/d`."""
+    if program not in _SCRIPTED:
+        return plain
+    if not any(map(_SCRIPT_GIVEN.match, words)):
+        return plain[1:] if program not in ("perl", "ruby") else plain
+    scripts = {after for option, after in pairwise(words) if _SCRIPT_OPTION.match(option)}
+    return [word for word in plain if word not in scripts]
 
 
 def _is_long_edit(word: str) -> bool:
@@ -171,8 +188,9 @@ def _transferred(plain: list[str], folder: str | None, *, source_state: State) -
     if len(sources) == 1 and folder is None and not _is_folder(target, sources[0]):
         return [*found, (target, "modified")]
     place = target.rstrip("/\\")
-    inside = (re.split(r"[/\\]", source.rstrip("/\\"))[-1] for source in sources)
-    return [*found, *((name if place in ("", ".") else f"{place}/{name}", "modified") for name in inside)]
+    # Of a folder with a slash at its end, some programs copy the content: what is inside the target is not known.
+    inside = (re.split(r"[/\\]", source)[-1] for source in sources)
+    return [*found, *((name if place in ("", ".") else f"{place}/{name}".rstrip("/"), "modified") for name in inside)]
 
 
 def _is_folder(target: str, source: str) -> bool:
