@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from plimsoll.errors import FormatError, SettingsRefused
-from plimsoll.hooks.settings import Entries, Kind, has_toml_hooks, put_in, switches_hooks_off, taken_out
+from plimsoll.hooks.settings import Entries, Kind, has_toml_hooks, hooks_off, put_in, taken_out
 from plimsoll.hooks.state import folder, write_private
 from plimsoll.light.dataclass import dataclass
 from plimsoll.store.paths import home_dir
@@ -47,8 +47,8 @@ class Change:
     after: bytes | None
     record: Mapping[str, Any] | None
     """Where plimsoll's entries are in it afterwards; None when there are none."""
-    hooks_off: bool = False
-    """Whether the file itself keeps the hooks that are put into it from running."""
+    hooks_off: str | None = None
+    """The setting in it that keeps the tool from running any hook; None where there is none."""
 
     @property
     def is_empty(self) -> bool:
@@ -74,7 +74,7 @@ def plan_install(wanted: Registration) -> list[Change]:
     """What registering changes; files that have it already do not change. Raises SettingsRefused."""
     wanted_in = dict(_targets(wanted))
     return [
-        _installed(path, wanted_in[path]) if path in wanted_in else _undone(path, kind)
+        _looked_at(_installed(path, wanted_in[path]) if path in wanted_in else _undone(path, kind), kind)
         for path, kind in _all_places(wanted)
     ]
 
@@ -172,7 +172,6 @@ def _installed(path: str, entries: Entries) -> Change:
     mark, text = _text(path, clean.after or b"")
     try:
         after, spans = put_in(text, entries)
-        hooks_off = bool(entries.events) and entries.kind == "json" and switches_hooks_off(after)
     except FormatError as error:
         raise SettingsRefused(path, error.reason) from None
     raw = mark + after.encode()
@@ -184,7 +183,16 @@ def _installed(path: str, entries: Entries) -> Change:
         "is_new": clean.after is None,
         "folder_is_new": _made_folder(path, clean),
     }
-    return Change(path=path, before=current, after=raw, record=record, hooks_off=hooks_off)
+    return Change(path=path, before=current, after=raw, record=record)
+
+
+def _looked_at(change: Change, kind: Kind) -> Change:
+    """The change with what the file says of all hooks."""
+    text = _text(change.path, change.after or b"")[1]
+    try:
+        return replace(change, hooks_off=hooks_off(text, kind)) if text.strip() else change
+    except FormatError as error:
+        raise SettingsRefused(change.path, error.reason) from None
 
 
 def _made_folder(path: str, clean: Change) -> bool:

@@ -48,10 +48,14 @@ def taken_out(text: str, kind: Kind) -> str:
     return _BLOCK.sub("", text) if kind == "toml" else _taken_out_of_json(text)
 
 
-def switches_hooks_off(text: str) -> bool:
-    """Whether a JSON settings file's own text keeps its tool from running any hook. Raises FormatError."""
-    found = (json_text.parse(text).members or {}).get("disableAllHooks")
-    return found is not None and found.value is True
+def hooks_off(text: str, kind: Kind) -> str | None:
+    """The setting by which a file keeps its tool from running any hook; None where it does not. Raises FormatError."""
+    if kind == "json":
+        found = (json_text.parse(text).members or {}).get("disableAllHooks")
+        return "disableAllHooks" if found is not None and found.value is True else None
+    features = _toml(text).get("features")
+    held = features if isinstance(features, dict) else {}
+    return next((f"features.{name}" for name in ("hooks", "codex_hooks") if held.get(name) is False), None)
 
 
 def _put_into_json(text: str, entries: Entries) -> tuple[str, Spans]:

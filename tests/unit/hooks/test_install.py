@@ -460,3 +460,23 @@ def test_the_registered_command_answers(home, tmp_path):
     )
 
     assert (done.returncode, done.stdout) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ("[features]\nhooks = false\n", "features.hooks"),
+        ("features = { codex_hooks = false }\n", "features.codex_hooks"),
+        ("[features]\nhooks = true\n", None),
+        ("# features.hooks = false\nfeatures = 1\n", None),
+    ],
+)
+def test_a_configuration_of_codex_that_switches_hooks_off_is_named(settings, named, home, capsys):
+    """Hooks are in another file than the switch."""
+    put(home / ".codex" / "config.toml", settings.encode())
+
+    assert main(["install", "codex", "--json"]) == 0
+    assert [file["hooks_off"] for file in json.loads(capsys.readouterr().out)["files"]] == [None, named]
+    assert main(["install", "codex"]) == 0
+    told = capsys.readouterr().err
+    assert ("nothing runs" in told, f"({named})" in told) == (named is not None, named is not None)

@@ -96,5 +96,5 @@ def _tell(arguments: argparse.Namespace, *, is_changed: bool, has_mcp: bool) -> 
 def _tell_if_off(changes: Sequence[install.Change]) -> None:
     """Say so where the tool's own settings keep it from running hooks."""
     for change in changes:
-        if change.hooks_off:
-            note(f"{change.path} switches all hooks off (disableAllHooks): nothing runs until that is taken out")
+        if change.hooks_off is not None:
+            note(f"{change.path} switches all hooks off ({change.hooks_off}): nothing runs until that is taken out")
