@@ -81,7 +81,7 @@ def _kept_on(path: str, change: Callable[[FileState], FileState], lock_s: float)
     """The state of a file as it is now, changed by `change`, and kept where it is another than before."""
     there, key = folder(), key_of(path)
     kept = there / f"{key}.json"
-    with locked(there / f"{key}.lock", lock_s), _opened(path) as file:
+    with _opened(path) as file, locked(there / f"{key}.lock", lock_s):
         before = _load(kept)
         state = change(_grown(before, file))
         if (state.offset, state.digest, state.last) == (before.offset, before.digest, before.last) and kept.exists():

@@ -482,11 +482,12 @@ BROKEN = (
 
 @pytest.mark.parametrize("raw", BROKEN, ids=range(len(BROKEN)))
 def test_what_goes_wrong_says_nothing(raw, tmp_path):
-    """An event that cannot be answered is not answered, and the log names the kind of the error only."""
+    """An event that cannot be answered is not answered; the log names the kind of the error only, and nothing else is left."""
     assert run_hook(raw, SETTINGS) == ""
 
     log = tmp_path / "home" / "hooks" / "log"
     assert not log.exists() or "nowhere" not in log.read_text()
+    assert {path.name for path in log.parent.glob("*")} <= {"log"}
 
 
 def test_the_log_is_bounded(tmp_path):
