@@ -9,7 +9,7 @@ _HELP: Final = {
     "requests": "Requests that came in, by how they were decided.",
     "changed": "Requests that were sent with other messages than came.",
     "searches": "Replies that only searched the conversation, and were answered inside.",
-    "retries": "Requests that the provider found too long and that were compacted harder.",
+    "retries": "Requests that the provider refused and that were sent once more, with less or repaired.",
     "replies": "Replies of the upstream, by status.",
     "refused": "Requests that were refused here, by status.",
     "failures": "Requests without a reply, by what failed.",

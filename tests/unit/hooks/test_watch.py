@@ -127,6 +127,17 @@ def test_a_file_of_something_else_is_refused(content, tmp_path, capsys):
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.parametrize("name", ["folder", "pipe", os.devnull])
+def test_what_is_no_file_is_refused(name, tmp_path, capsys, monkeypatch):
+    """A pipe in which nobody writes would be waited for without end."""
+    monkeypatch.chdir(tmp_path)
+    Path("folder").mkdir()
+    os.mkfifo("pipe")
+
+    assert main(["watch", name, "--once"]) == 1
+    assert f"{name}: it is not a file" in capsys.readouterr().err
+
+
 def test_the_newest_of_the_folder():
     """A session in the folder or below it is meant; one above it only where there is none."""
 

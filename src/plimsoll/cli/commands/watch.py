@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import stat
 import sys
 import time
 from contextlib import suppress
@@ -93,8 +94,10 @@ def _file(arguments: argparse.Namespace) -> str:
 
 
 def _mark(path: str) -> tuple[int, int]:
-    """What changes when a file is written to. Raises OSError."""
+    """What changes when a file is written to. Raises OSError, and Refused for a folder, a pipe or a device."""
     status = os.stat(path)  # noqa: PTH116 - a Path would be made only to be taken apart
+    if not stat.S_ISREG(status.st_mode):
+        raise Refused(f"{path}: it is not a file")
     return status.st_size, status.st_mtime_ns
 
 
