@@ -19,8 +19,10 @@ from plimsoll.limits import TRANSCRIPT_COMPACTIONS_MAX
 from plimsoll.message import Message, Wire
 from plimsoll.transcripts.blocks import read_message
 from plimsoll.transcripts.codex_replay import (
+    AGENT_LINE,
     ReplayedHistory,
     ReplayedItem,
+    agent_message,
     dropped_compactions,
     is_context,
     item_of,
@@ -84,9 +86,9 @@ def _sent(items: Sequence[ReplayedItem]) -> tuple[Viewed, ...]:
 
 def kind_and_payload(value: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """The type and payload of a line. In old files the line itself is the payload."""
-    kind = text_of(value.get("type"))
-    if isinstance(value.get("payload"), dict):
-        return kind, value["payload"]
+    kind, payload = text_of(value.get("type")), value.get("payload")
+    if isinstance(payload, dict):
+        return ("response_item", agent_message(payload)) if kind == AGENT_LINE else (kind, payload)
     if kind in ITEM_TYPES:
         return "response_item", value
     if "id" in value and "timestamp" in value and not kind:
@@ -263,7 +265,8 @@ def _sendable(payload: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _readable(payload: Mapping[str, Any]) -> dict[str, Any] | None:
-    wire = _sendable(payload)
+    """An item of a replacement as the tool sends it; None for what it does not send, such as snapshots of files."""
+    wire = _sendable(payload) if payload.get("type") in ITEM_TYPES else None
     return wire if wire is not None and read_message(wire, "openai-responses") is not None else None
 
 

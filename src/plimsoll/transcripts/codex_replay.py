@@ -103,6 +103,22 @@ def begins_turn(wire: Wire) -> bool:
     return wire.get("type") == "message" and wire.get("role") == "user" and not is_context(wire)
 
 
+AGENT_LINE = "inter_agent_communication"
+"""The type of lines that hold what one agent said to another."""
+
+
+def agent_message(payload: Mapping[str, Any]) -> Wire:
+    """The item that the tool sends for such a line. What is encrypted comes behind a head that the tool writes."""
+    author, recipient = text_of(payload.get("author")), text_of(payload.get("recipient"))
+    encrypted, said = payload.get("encrypted_content"), text_of(payload.get("content"))
+    parts: list[Wire] = [{"type": "input_text", "text": said}]
+    if isinstance(encrypted, str):
+        kind = "NEW_TASK" if payload.get("trigger_turn") is True else "MESSAGE"
+        head = f"Message Type: {kind}\nTask name: {recipient}\nSender: {author}\nPayload:\n"
+        parts = [{"type": "input_text", "text": head}, {"type": "encrypted_content", "encrypted_content": encrypted}]
+    return {"type": "agent_message", "author": author, "recipient": recipient, "content": parts}
+
+
 class ReplayedHistory:
     """The replayed items. A rollback costs only what it removes, so any number of them is linear."""
 

@@ -301,9 +301,10 @@ class LineReader:
         if kind == "compacted":
             kept = (_plain(mapping_of(item).get("content")) for item in list_of(payload.get("replacement_history")))
             self._compacted("\n".join([text_of(payload.get("message")), *filter(None, kept)]))
-        elif kind == "response_item":
-            from plimsoll.transcripts.codex_replay import is_context  # noqa: PLC0415 - only Codex's files need it
+        elif kind in ("response_item", "inter_agent_communication"):
+            from plimsoll.transcripts.codex_replay import AGENT_LINE, agent_message, is_context  # noqa: PLC0415 - only Codex's files need it
 
+            payload = agent_message(payload) if kind == AGENT_LINE else payload
             if payload.get("role") not in ("developer", "system") and not is_context(payload):
                 self._add(payload, "openai-responses")
 

@@ -9,6 +9,7 @@ from plimsoll.formats.convert import validate
 from plimsoll.limits import TRANSCRIPT_COMPACTIONS_MAX
 from plimsoll.transcripts.codex_replay import SUMMARY_PREFIX
 from plimsoll.transcripts.detect import load_file
+from plimsoll.transcripts.source import LastCompaction, LineReader
 from plimsoll.transcripts.values import Transcript
 
 META = {"id": "t1", "timestamp": "2026-01-01T00:00:00Z", "cwd": "/w", "cli_version": "0.128.0"}
@@ -207,6 +208,43 @@ def test_items_that_are_not_sent_stay_lines():
     )
     assert _said(found) == ["go"]
     assert len(found.entries) == 5
+
+
+def test_what_agents_say_to_each_other_is_sent():
+    """A line of its own holds what one agent said to another; the tool sends it as an item, and counts it as a turn."""
+    sent = {"author": "/root", "recipient": "/root/scout", "other_recipients": [], "trigger_turn": True}
+    plain = _line("inter_agent_communication", **sent, content="look at the lock")
+    sealed = _line("inter_agent_communication", **sent, content="", encrypted_content="gAAA")
+    marks = _line("inter_agent_communication_metadata", trigger_turn=True)
+    found = _read(_user("one"), _agent("yes"), plain, marks, sealed)
+
+    head = "Message Type: NEW_TASK\nTask name: /root/scout\nSender: /root\nPayload:\n"
+    item = {"type": "agent_message", "author": "/root", "recipient": "/root/scout"}
+    assert found.view()[2:] == [
+        {**item, "content": [{"type": "input_text", "text": "look at the lock"}]},
+        {
+            **item,
+            "content": [
+                {"type": "input_text", "text": head},
+                {"type": "encrypted_content", "encrypted_content": "gAAA"},
+            ],
+        },
+    ]
+    assert len(found.messages) == 4
+    rolled_back = _read(_user("one"), _agent("yes"), plain, _event("thread_rolled_back", num_turns=1))
+    assert len(rolled_back.view()) == 2
+    reader = LineReader(0, LastCompaction())
+    reader.read([json.dumps(plain).encode()])
+    assert len(reader.messages) == 1
+
+
+def test_a_replacement_holds_only_what_is_sent():
+    """Snapshots of files and items of unknown types in a replacement history are not sent."""
+    listed = [_message("user", "kept"), {"type": "ghost_snapshot", "ghost_commit": {"id": "a"}}, {"type": "other"}]
+    found = _read(_user("one"), _line("compacted", message="", replacement_history=listed), _user("two"))
+
+    assert [_words(wire) for wire in found.view()] == ["kept", "two"]
+    assert found.compactions[0].replacement == (listed[0],)
 
 
 def test_items_without_their_fields_are_reported():
