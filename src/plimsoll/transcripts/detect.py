@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,10 +14,11 @@ from plimsoll.errors import FormatError
 from plimsoll.formats.detect import RequestContext, detect
 from plimsoll.message import FormatName, Wire
 from plimsoll.transcripts import lines
-from plimsoll.transcripts.source import Readable, Source
+from plimsoll.transcripts.source import Readable, Source, stem_of
 from plimsoll.transcripts.values import Conversation, Exported, Finding, SourceLine, ToolName, Transcript
 
 _LOOK_LINES = 50
+_AGENTS_DEPTH = 4
 _CODEX_LINES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 _CLAUDE_LINES = frozenset(
     (
@@ -184,16 +184,13 @@ def _from_messages(
 
 
 def _sidechain_paths(path: Path, tool: ToolName) -> tuple[str, ...]:
-    """The files of the sub-agents that a Claude Code session started."""
+    """The files of the sub-agents that a Claude Code session started, also of those that a workflow of it started."""
     if tool != "claude-code":
         return ()
-    try:
-        with os.scandir(path.with_suffix("") / "subagents") as found:
-            return tuple(
-                sorted(f.path for f in found if f.name.endswith(".jsonl") and f.is_file(follow_symlinks=False))
-            )
-    except (OSError, ValueError):
-        return ()
+    from plimsoll.transcripts.discover import regular_files  # noqa: PLC0415 - only this tool has them
+
+    found = regular_files(path.with_name(stem_of(path.name)) / "subagents", depth=_AGENTS_DEPTH)
+    return tuple(sorted(str(f) for f in found if f.name.startswith("agent-") and f.name.endswith(".jsonl")))
 
 
 def _tool_of(values: Sequence[Mapping[str, Any]]) -> ToolName | None:

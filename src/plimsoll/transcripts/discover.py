@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,8 @@ from plimsoll.transcripts.values import ToolName
 
 _NOT_IN_A_FOLDER = regex(r"[^a-zA-Z0-9]")
 _PATH_SIGNS = regex(r"[/\\:]")
+_CLAUDE_FOLDER_CHARS_MAX = 200
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _SESSION_ID = regex(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
 _DAY = regex(r"rollout-([0-9]{4})-([0-9]{2})-([0-9]{2})T")
 
@@ -47,13 +51,41 @@ def session_path(tool: ToolName, name: str, cwd: str | None, env: Mapping[str, s
     folder, begun = folder_of(tool, env), cwd or "/"
     match tool:
         case "claude-code":
-            folder /= _NOT_IN_A_FOLDER.sub("-", begun)
+            folder /= _claude_folder(folder, begun)
         case "codex":
             day = _DAY.match(name)
             folder = folder.joinpath(*day.groups()) if day else folder
         case "pi":
             folder /= f"--{_PATH_SIGNS.sub('-', begun.lstrip('/'))}--"
     return str(folder / name)
+
+
+def _claude_folder(projects: Path, cwd: str) -> str:
+    """Claude Code's name for the folder of a project. A long one is cut and ends in a hash, which differs between its versions."""
+    name = _NOT_IN_A_FOLDER.sub(lambda found: "-" * len(_units(found[0])), cwd)
+    if len(name) <= _CLAUDE_FOLDER_CHARS_MAX:
+        return name
+    cut = f"{name[:_CLAUDE_FOLDER_CHARS_MAX]}-"
+    usual = f"{cut}{_hash(cwd)}"
+    with suppress(OSError, ValueError):
+        there = sorted(found.name for found in projects.iterdir() if found.name.startswith(cut))
+        return there[0] if there and usual not in there else usual
+    return usual
+
+
+def _units(text: str) -> list[int]:
+    """The UTF-16 code units of a text, which JavaScript counts as its characters."""
+    return memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H").tolist()
+
+
+def _hash(text: str) -> str:
+    """The hash of a text that ends a cut name: 32 bits with a sign, which is left out, to the base of 36."""
+    whole = reduce(lambda so_far, unit: (31 * so_far + unit) % (1 << 32), _units(text), 0)
+    rest, digits = min(whole, (1 << 32) - whole), ""
+    while rest or not digits:
+        rest, digit = divmod(rest, 36)
+        digits = _DIGITS[digit] + digits
+    return digits
 
 
 def file_of_session(session_id: str, cwd: str | None, env: Mapping[str, str] | None = None) -> str | None:
@@ -133,21 +165,21 @@ def discover(home: str | os.PathLike[str] | None = None, env: Mapping[str, str] 
 
 
 def _files(env: Mapping[str, str]) -> Iterator[tuple[ToolName, Path]]:
-    for path in _walk(folder_of("claude-code", env), depth=1):
+    for path in regular_files(folder_of("claude-code", env), depth=1):
         if path.name.endswith(".jsonl") and not path.name.startswith("agent-"):
             yield "claude-code", path
     codex = folder_of("codex", env)
     for folder in (codex, codex.with_name("archived_sessions")):
-        for path in _walk(folder, depth=_DEPTH_MAX):
+        for path in regular_files(folder, depth=_DEPTH_MAX):
             if path.name.startswith("rollout-") and path.name.endswith((".jsonl", ".jsonl.zst")):
                 yield "codex", path
-    for path in _walk(folder_of("pi", env), depth=1):
+    for path in regular_files(folder_of("pi", env), depth=1):
         if path.name.endswith(".jsonl"):
             yield "pi", path
 
 
-def _walk(folder: Path, *, depth: int) -> Iterator[Path]:
-    """The regular files below a folder, at most `depth` levels down."""
+def regular_files(folder: Path, *, depth: int) -> Iterator[Path]:
+    """The regular files below a folder, at most `depth` levels down. Links are not followed, nor errors raised."""
     try:
         with os.scandir(folder) as scan:
             entries = sorted(scan, key=lambda entry: entry.name)
@@ -157,7 +189,7 @@ def _walk(folder: Path, *, depth: int) -> Iterator[Path]:
         if entry.is_file(follow_symlinks=False):
             yield Path(entry.path)
         elif depth > 0 and entry.is_dir(follow_symlinks=False):
-            yield from _walk(Path(entry.path), depth=depth - 1)
+            yield from regular_files(Path(entry.path), depth=depth - 1)
 
 
 def _session_file(tool: ToolName, path: Path) -> SessionFile | None:

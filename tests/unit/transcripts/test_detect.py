@@ -164,9 +164,14 @@ def test_files_of_sub_agents_are_named(tmp_path):
     beside.mkdir(parents=True)
     (beside / "agent-1.jsonl").write_text("{}")
     (beside / "agent-2.jsonl").symlink_to(path)
+    deep = beside / "workflows" / "run-1"
+    deep.mkdir(parents=True)
+    (deep / "agent-3.jsonl").write_text("{}")
+    (deep / "journal.jsonl").write_text("{}")
+    (beside / "linked").symlink_to(deep)
     found = load_file(path)
     assert isinstance(found, Transcript)
-    assert found.sidechain_paths == (str(beside / "agent-1.jsonl"),)
+    assert found.sidechain_paths == (str(beside / "agent-1.jsonl"), str(deep / "agent-3.jsonl"))
 
 
 @pytest.mark.slow

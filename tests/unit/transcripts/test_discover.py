@@ -2,8 +2,9 @@
 
 import json
 import os
+from pathlib import Path
 
-from plimsoll.transcripts.discover import discover
+from plimsoll.transcripts.discover import discover, session_path
 
 
 def _put(path, rows, modified):
@@ -78,3 +79,16 @@ def test_links_and_strange_files_are_passed_by(tmp_path):
     (projects / "-w-app/folder.jsonl").mkdir()
     (projects / "-w-app/broken.jsonl").write_bytes(b"\xff\x00[[[[")
     assert sorted(f.session_id for f in discover(home, env={}) if f.tool == "claude-code") == ["aaaa", "broken"]
+
+
+def test_folders_of_claude_code_are_named_as_it_names_them(tmp_path):
+    """A character beyond the basic plane is two, and a long name is cut and ends in a hash, if no folder is there already."""
+    env = {"HOME": str(tmp_path)}
+    folder = lambda cwd: Path(session_path("claude-code", "s.jsonl", cwd, env)).parent.name  # noqa: E731
+
+    assert folder("/home/ann/né 💡") == "-home-ann-n----"
+    assert folder("/" + "a" * 199) == "-" + "a" * 199
+    long = "/" + "ab" * 100
+    assert folder(long) == "-" + ("ab" * 100)[:199] + "-" + "8vo0h9"
+    (tmp_path / ".claude/projects" / f"-{'ab' * 99}a-bun").mkdir(parents=True)
+    assert folder(long) == f"-{'ab' * 99}a-bun"
