@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from plimsoll.compaction.view_message import ViewExchange
 from plimsoll.formats.exchange import OpenCalls
@@ -24,9 +24,6 @@ ERRORS_MAX = 3
 _SEARCHED_MAX = 200
 """Exchanges searched for open errors, the newest."""
 
-_WEIGHT_MIN = 2.0
-"""Commands of less weight, such as a search, fail without being an error."""
-
 _DECISION_SCORE_MIN = 2.5
 _TEXT_CHARS_MAX = 4_000
 _CODE_CHARS_MIN = 5
@@ -37,8 +34,8 @@ def open_errors(exchanges: Sequence[ViewExchange]) -> list[ViewExchange]:
     succeeded: set[str] = set()
     found: list[ViewExchange] = []
     for exchange in list(reversed(exchanges))[:_SEARCHED_MAX]:
-        outcomes = dict(_outcomes(exchange))
-        if any(has_failed and key not in succeeded for key, has_failed in outcomes.items()):
+        outcomes = dict(_outcomes(exchange, succeeded))
+        if any(outcomes.values()):
             found.append(exchange)
             if len(found) == ERRORS_MAX:
                 break
@@ -46,8 +43,8 @@ def open_errors(exchanges: Sequence[ViewExchange]) -> list[ViewExchange]:
     return found
 
 
-def _outcomes(exchange: ViewExchange) -> Iterator[tuple[str, bool]]:
-    """What each weighty call of an exchange does, and whether it failed."""
+def _outcomes(exchange: ViewExchange, succeeded: Collection[str]) -> Iterator[tuple[str, bool]]:
+    """What each weighty call of an exchange does, and whether it failed, unless that `succeeded` later."""
     if not exchange.original.calls_tools:
         return
     asked: OpenCalls[Call] = OpenCalls()
@@ -56,18 +53,23 @@ def _outcomes(exchange: ViewExchange) -> Iterator[tuple[str, bool]]:
             if isinstance(part, ToolCall):
                 asked.ask(part.id, understand(part.name, part.arguments))
             elif isinstance(part, ToolResult) and (call := asked.answer(part.call_id)) is not None:
-                yield from _outcome(call, part)
+                key = _key(call, part)
+                if key is not None:
+                    yield key, key not in succeeded and _failed(call, part)
 
 
-def _outcome(call: Call, result: ToolResult) -> Iterator[tuple[str, bool]]:
+def _key(call: Call, result: ToolResult) -> str | None:
+    """A key shared by calls that do the same; None for a call that may fail without being an error, such as a search."""
+    if call.action == "shell":
+        return commands.family(call.command) if commands.is_weighty(call.command) else None
+    return f"{call.name} {' '.join(call.paths[:1])}" if call.action in ("edit", "other") and result.content else None
+
+
+def _failed(call: Call, result: ToolResult) -> bool:
     if call.action != "shell":
-        if call.action in ("edit", "other") and result.content:
-            yield f"{call.name} {' '.join(call.paths[:1])}", result.is_error
-        return
+        return result.is_error
     edges = f"{result.content[:1_000]}\n{result.content[-1_000:]}"
-    fact = commands.from_result(call.command, edges, 0, is_error=result.is_error)
-    if fact.weight >= _WEIGHT_MIN:
-        yield commands.family(call.command), fact.state == "failed"
+    return commands.failed(edges, is_error=result.is_error)
 
 
 def reasons(exchanges: Sequence[ViewExchange]) -> dict[int, str]:

@@ -12,7 +12,7 @@ _WEIGHTY = regex(
     r"\b(?:test|tests|pytest|jest|vitest|tox|build|compile|lint|check|fmt|make|commit|push|merge|rebase|tag|checkout|pr|deploy"
     r"|install|publish|migrate|release|docker|kubectl|terraform|curl|run)\b"
 )
-_EXIT = regex(r"(?:exit(?:ed)?(?: with)?(?: status| code)?|returncode)[:= ]{1,3}(-?\d{1,4})", re.IGNORECASE)
+_EXIT = regex(r"(?:exit(?:ed)?(?: with)?(?: status| code)?|returncode)[:= ]{1,3}(-?\d{1,4})")
 _TOTAL = regex(
     r"\d+ (?:passed|failed|passing|failing|errors?|warnings?|tests?|issues?|files? changed)\b|^ok\s+\S+\s+|^FAIL\b"
     r"|^(?:PASS|OK|Ran \d+|Tests?:|test result:|BUILD|Finished|Successfully|Done|Compiled)\b|^\[[\w./-]+ [0-9a-f]{7,}\]"
@@ -30,9 +30,14 @@ _FAILURES = (
 def from_result(command: str, result: str, position: int, *, is_error: bool) -> Fact:
     """Return a command fact with its outcome line. `result` is the head and tail of the tool's output."""
     state = "failed" if failed(result, is_error=is_error) else "ok"
-    weight = 2.5 if _WEIGHTY.search(command[:400]) else 0.7
+    weight = 2.5 if is_weighty(command) else 0.7
     shown = line(command, CAPS["command"].text_chars_max)
     return Fact("command", shown, shown, position, "tool", weight, note=outcome(result), state=state)
+
+
+def is_weighty(command: str) -> bool:
+    """Return whether a command does work: unlike a search, it may fail."""
+    return _WEIGHTY.search(command[:400]) is not None
 
 
 def failed(result: str, *, is_error: bool) -> bool:
@@ -40,10 +45,10 @@ def failed(result: str, *, is_error: bool) -> bool:
     if is_error:
         return True
     edges = result if len(result) <= 2_000 else f"{result[:500]}\n{result[-1_500:]}"
-    if ("xit" in edges or "returncode" in edges) and any(code != "0" for code in _EXIT.findall(edges)[:8]):
+    if ("xit" in edges or "returncode" in edges) and any(code != "0" for code in _EXIT.findall(edges.lower())[:8]):
         return True
     edges = "\n" + edges
-    if any(phrase in edges for phrase in _FAILURES):
+    if any(map(edges.__contains__, _FAILURES)):
         return True
     return (" fail" in edges or " error" in edges) and _FAILED_COUNT.search(edges) is not None
 

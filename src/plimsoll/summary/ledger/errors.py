@@ -42,7 +42,7 @@ _LINES_MAX = 4  # the rest of a traceback or log repeats the cause
 
 def may_report(text: str) -> bool:
     """Return whether a text may contain an error, by substring search only."""
-    return any(mark in text for mark in _ERROR_HINTS)
+    return any(map(text.__contains__, _ERROR_HINTS))
 
 
 def from_result(text: str, position: int, family: str, *, is_error: bool) -> Iterator[Fact]:

@@ -57,8 +57,9 @@ def from_assistant(text: str, position: int) -> Iterator[Fact]:
 def announces(sentence: str) -> bool:
     """Return whether a sentence names remaining work, which is neither started immediately nor offered."""
     lowered = sentence.lower()
-    at_once = is_filler(sentence) or lowered.startswith("now ")
-    return any(phrase in lowered for phrase in _NEXT) and (len(sentence) > 400 or not (at_once or offers(sentence)))
+    if not any(map(lowered.__contains__, _NEXT)):
+        return False
+    return len(sentence) > 400 or not (is_filler(sentence) or lowered.startswith("now ") or offers(sentence))
 
 
 def _announced_lists(text: str) -> Iterator[str]:
