@@ -7,13 +7,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
-from plimsoll.summary import layout, repeated, values
+from plimsoll.summary import layout, repeated, superseded, values
 from plimsoll.summary.excerpt import excerpt, level
 from plimsoll.summary.folders import folders_of, one_each, stem_of
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.ledger.draft import value
 from plimsoll.summary.ledger.prose import is_filler, plain
-from plimsoll.summary.ledger.requests import asks, insists
+from plimsoll.summary.ledger.requests import instruction_in
 from plimsoll.summary.room import estimate
 
 if TYPE_CHECKING:
@@ -170,8 +170,8 @@ def insisted(ledger: Ledger) -> list[Fact]:
         return list(facts)
     if has_speakers(ledger):
         return []
-    instructions = (fact for fact in facts if asks(fact.text) or insists(fact.text))
-    return [fact for fact in instructions if not _is_question(fact.text) and _OWN_WISH.search(fact.text) is None]
+    told = (fact for fact in facts if not _is_question(fact.text) and _OWN_WISH.search(fact.text) is None)
+    return [fact._replace(text=clause) for fact in told if (clause := instruction_in(fact.text))]
 
 
 def constraints(ledger: Ledger, shown: Sequence[Item], bias: Callable[[str], float]) -> list[Item]:
@@ -220,7 +220,7 @@ def build(ledger: Ledger, words: Labels, bias: Callable[[str], float], tokens: i
     concluded = {fact.text for fact in ledger.of("decision")}
     has_assistant = not (ledger.is_dialogue and has_speakers(ledger))
     made: dict[str, tuple[Sequence[Item], Callable[[Sequence[Item]], str]]] = {
-        "decision": ([_item(fact, fact.text, bias, ledger.end) for fact in ledger.of("decision")], layout.bullets),
+        "decision": (_findings(ledger, bias), layout.bullets),
         "command": (
             [_item(fact, _command(fact, words), bias, ledger.end) for fact in repeated.commands(ledger)],
             layout.bullets,
@@ -275,6 +275,16 @@ _DONE = frozenset({"completed", "done", "complete", "cancelled", "canceled"})
 
 def _item(fact: Fact, text: str, bias: Callable[[str], float], end: int) -> Item:
     return Item(fact.kind, text, value(fact, end) * bias(text), (fact.position, 0))
+
+
+def _findings(ledger: Ledger, bias: Callable[[str], float]) -> list[Item]:
+    """Return what the assistant found, without what its later messages replace."""
+    facts, worth = superseded.current(ledger.of("decision"))
+    items = [_item(fact, fact.text, bias, ledger.end) for fact in facts]
+    if not worth:
+        return items
+    factors = [worth.get(fact.key, 1.0) for fact in facts]
+    return [item._replace(value=item.value * factor) for item, factor in zip(items, factors, strict=True)]
 
 
 def _files(ledger: Ledger, bias: Callable[[str], float], room: Mapping[str, int]) -> list[Item]:

@@ -8,7 +8,7 @@ from functools import partial
 from heapq import heapify, heappop, heapreplace
 from typing import TYPE_CHECKING, TypeAlias
 
-from plimsoll.summary import layout
+from plimsoll.summary import layout, superseded
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.ledger.dates import day_in, resolved, shown
 from plimsoll.summary.ledger.fact import RECALLED_OF_PEERS, Fact, is_recalled, speaker_of, topic_of
@@ -88,7 +88,9 @@ def sections(
     section, and so are a user and an assistant who talk as peers, each line with who said it.
     """
     named, language = has_speakers(ledger), words.language
-    said = statements(ledger, named=named)
+    said, worth = (
+        superseded.current(statements(ledger, named=named)) if not named else (statements(ledger, named=True), {})
+    )
     if not said:
         return []
     together: Callable[[Sequence[Item]], str]
@@ -99,6 +101,8 @@ def sections(
         if by_topic
         else _by_speaker(ledger, said, subjects, bias, language)
     )
+    if worth:
+        candidates = [_valued(candidate, worth.get(said[candidate[0].order[1]].key, 1.0)) for candidate in candidates]
     chars = int(tokens_max * _CHARS_PER_TOKEN[language])
     ranked = _ranked(candidates, chars * 2, _OVERHEAD_CHARS[language])
     came_up = topics(ledger, said, language, tokens_max, named=named, subjects=subjects)
@@ -128,6 +132,11 @@ def sections(
         *(Section(name, shares[name], items, apart) for name, items in sides.items()),
         about._replace(share=_TOPICS_SHARE),
     ]
+
+
+def _valued(candidate: Candidate, factor: float) -> Candidate:
+    item, words, whose, known = candidate
+    return item, words, whose, known * factor
 
 
 def _without(items: Sequence[Item], said: Sequence[Fact], is_said: Callable[[Fact], bool]) -> list[Item]:

@@ -38,6 +38,7 @@ _INSISTS = regex(
 )
 _CHATTING = ("啊", "呀", "哦", "哈", "呢", "吧", "啦", "嘛")
 _CLAUSE_ZH = regex(r"(?<=[，,；;：])(?=\s{0,2}[\u4e00-\u9fff])")
+_CLAUSE_EN = regex(r"[,;:!.][\s]{1,3}(?=[A-Za-z])|\s[–—-]\s")
 _INJECTED = regex(
     r"<(system-reminder|environment_context|user_instructions|command-[a-z]{1,20}|local-command-[a-z]{1,20}|INSTRUCTIONS"
     r"|ide_[a-z_]{1,20}|task-notification)>"
@@ -101,6 +102,17 @@ def constrains(sentence: str) -> bool:
 def insists(clause: str) -> bool:
     """Return whether a clause is a directive, not a statement about the speaker or the world."""
     return _INSISTS.match(clause) is not None and not clause.rstrip(" 。！!").endswith(_CHATTING)
+
+
+def instruction_in(sentence: str) -> str:
+    """Return the sentence if it starts as an instruction, else from the clause on that does: "Fine, but keep the title." Or "".
+
+    A clause counts only if it insists: the verb of a statement may look like a request.
+    """
+    if asks(sentence) or insists(sentence):
+        return sentence
+    starts = (found.end() for found in _CLAUSE_EN.finditer(sentence))
+    return next((sentence[at:] for at in starts if insists(sentence[at:])), "")
 
 
 def asks(sentence: str) -> bool:
