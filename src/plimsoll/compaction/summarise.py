@@ -101,10 +101,11 @@ def _tightened(
         outcome = replace(_by_rules(view, task, selection), failure=outcome.failure)
     used = selection.summary_tokens_max if outcome.summary is None else outcome.summary.tokens
     spare = int(task.goal_tokens * SPARE_SHARE)
-    enough = used + max(SPARE_TOKENS, spare)
-    if not task.policy.caps_tail and _room_beside(view, task, selection) <= enough:
+    # What would be gained by rendering again: by the tokens of the summary as it is, and by the room that it was given.
+    used_nearly = used + max(SPARE_TOKENS, spare)
+    if not task.policy.caps_tail and _room_beside(view, task, selection) <= used_nearly:
         return selection, outcome
-    enough = max(enough, selection.summary_tokens_max + spare)
+    given_nearly = max(used_nearly, selection.summary_tokens_max + spare)
     whole = [
         (exchange, exchange.entries, exchange.decision, exchange.reasons, exchange.references)
         for exchange in selection.leave
@@ -115,7 +116,7 @@ def _tightened(
             return smaller, _resumed(view, task, smaller, outcome.failure)
         room = used if task.policy.caps_tail else min(_room_beside(view, task, smaller), task.summary_tokens_max)
         is_first = passes_left == PASSES_MAX - 1
-        if is_first and smaller is selection and room <= enough:
+        if is_first and smaller is selection and room <= given_nearly:
             return selection, outcome
         smaller = replace(smaller, summary_tokens_max=max(room, used))
         outcome = _resumed(view, task, smaller, outcome.failure)
@@ -195,8 +196,8 @@ def _divided(view: WorkingView, task: Task, selection: Split) -> _Divided:
     """What the rules read in what leaves. Sharing out the room comes back to the same messages, with other room or the same."""
     entries = list(view.entries())
     key = (id(task), *map(id, selection.leave), 0, *map(id, entries))
-    known: _Divided | None = view.kept.get(key)
-    if known is None:
+    known = view.kept.get(key)
+    if not isinstance(known, _Divided):
         ledger = _extended(view, task, selection)
         visible = unseen(ledger, _shown(view, selection), selection.leave)
         visible = with_cut_values(visible, _cut_results(view, task, selection))

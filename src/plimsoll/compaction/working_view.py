@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from plimsoll.compaction.view_message import CountMessage, Decision, ViewExchange, ViewMessage, exchanges_of
 from plimsoll.formats.format import Format
@@ -54,8 +54,8 @@ class WorkingView:
     """Exchanges that were removed from the view."""
     reading: Reading | None = None
     """The last reading of messages into a ledger."""
-    kept: dict[Hashable, Any] = field(default_factory=dict)
-    """What a step keeps between its passes over this view."""
+    kept: dict[tuple[int, ...], object] = field(default_factory=dict)
+    """What a step keeps between its passes over this view, by the identities of what it was made of."""
 
     @property
     def total(self) -> int:

@@ -41,17 +41,47 @@ def test_settings_keep_their_outline_and_odd_values(content, wanted):
     assert "at the top" in shown.splitlines()[0]
 
 
+HEADERS = "Metadata-Version: 2.4\nName: acme\n" + "".join(
+    f"Project-URL: Page {n}, https://acme.example/{n}\nClassifier: Programming Language :: Python :: 3.{n}\n" for n in range(20)
+) + 'Description-Content-Type: text/markdown\n\n<p align="center">\n' + '  <a href="https://acme.example">\n    <img src="x.svg">\n  </a>\n' * 10 + "</p>\n\n"  # fmt: skip
+PROSE = "Acme turns a list of orders into a plan for the day.\nIt knows nothing of prices.\n\n"
+API = "".join(
+    f"## call_{n}\n\n- `messages`: the messages of the conversation, in the order in which they came.\n- `limit`: how many\n\n"
+    f"```python\ncall_{n}(\n    messages: list,\n    limit: int = 3,\n)\n```\nReturns: the messages.\n\n"
+    for n in range(30)
+)  # fmt: skip
+COMMENTED = "".join(
+    f"## @param part{n}.enabled Whether part {n} is there\n##\npart{n}:\n  enabled: true\n  # - an example\n  args:\n    - --port\n"
+    for n in range(30)
+)
+UNITS = "".join(
+    f"[Section{n}]\nDescription=Part {n}\nAfter=network.target\nExecStart=/usr/bin/part{n} --all\n\n" for n in range(9)
+)
+
+
 @pytest.mark.parametrize(
-    "content",
+    ("content", "kind"),
     [
-        "Note: it rained all day.\nAnn: we stayed at home.\n" * 40,
-        "layer1: Pull complete\nlayer2: Pull complete\n" * 40,
-        "- one thing\n- another thing\n  said twice\n" * 40,
+        ("Note: it rained all day.\nAnn: we stayed at home.\n" * 40, "text"),
+        ("layer1: Pull complete\nlayer2: Pull complete\n" * 40, "text"),
+        ("- one thing\n- another thing\n  said twice\n" * 40, "text"),
+        (HEADERS + PROSE * 90, "text"),
+        ("---\ntitle: Acme\ntags:\n  - a\n  - b\n---\n\n# Acme\n\n" + PROSE * 30, "text"),
+        (API, "text"),
+        (API.replace("```python\n", "").replace("```\n", ""), "text"),
+        (
+            "# Changes\n\n"
+            + "## 1.2\n\n- A call says at once what it could not do and why it could not be done.\n" * 40,
+            "text",
+        ),
+        (COMMENTED, "nested"),
+        (UNITS, "nested"),
+        ("# Copyright 2026\n# Licensed for all\n" * 6 + YAML, "nested"),
     ],
 )
-def test_talk_and_progress_are_no_settings(content):
-    """Lines with a colon that are not nested, and lists."""
-    assert detect_lines("", content) == "text"
+def test_settings_are_told_from_prose_by_what_is_in_them(content, kind):
+    """Lines with a colon that are not nested, lists, Markdown, and a header before prose are text; comments are part of settings."""
+    assert detect_lines("read_file", content) == kind
 
 
 def notebook(cells):
@@ -94,6 +124,20 @@ def test_a_notebook_becomes_its_cells(tmp_path):
     assert picture[:40] not in shrunk.text
     assert "image/png of 12,000 characters" in shrunk.text
     assert "clean_29" in plimsoll.shrink("read_file", content, max_tokens=300, query="clean_29").text
+
+
+def test_what_an_output_holds_beside_its_text_is_named_with_its_size():
+    """An object counts as its JSON, and what is empty is not named."""
+    data = {
+        "application/json": {"rows": [1, 2, 3]},
+        "text/html": ["<b>", "</b>"],
+        "image/svg+xml": "",
+        "text/plain": "x",
+    }
+    cells = [cell(0, [{"output_type": "display_data", "data": data}]), *map(cell, range(1, 20))]
+
+    shown = plimsoll.shrink("read_file", notebook(cells), max_tokens=1_200).text
+    assert "[cell 0: output, application/json of 16 characters, text/html of 7 characters]" in shown
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,12 @@ _LINE = regex(
     r"(?P<section>\[{1,2}[^\]\n]{1,200}\]{1,2})\s{0,8}\Z"
     r"|(?:- ){0,4}(?P<key>[\w.\"'/$@{}-]{1,120}) ?(?::(?=\s|\Z)|= ?)(?P<value>.{0,200})"
     r"|<(?P<tag>[/?!]?[\w:.-]{1,80})(?P<rest>.{0,200})"
-    r"|(?P<item>- )|(?P<none>#|---|\Z|\"[^\"]{0,200}\",?\Z|[\]}]))"
+    r"|(?P<item>- (?!(?:\S{1,200} ){8}))|(?P<none>#|---|\Z|\"[^\"]{0,200}\",?\Z|[\]}]))"
 )
 _SHARE_MIN = 0.75
 _KEYED_MIN, _KEYED_SHARE_MIN, _INNER_SHARE_MIN = 3, 0.4, 0.15
 _LINES_MIN = 12
+_SPREAD_LINES, _SPREAD_SHARE_MIN = 80, 0.65
 _DEPTH_MAX = 12
 _INDENT = 2
 _SECTION = "["
@@ -31,8 +32,11 @@ _ODD_MAX, _ODD_FIRST, _LIKE_MIN = 10, 3, 8
 _BLANK_RANK = 40
 
 
-def is_nested(lines: Sequence[str]) -> bool:
-    """Whether nearly all lines are settings or markup, and some are inside others."""
+def is_nested(lines: Sequence[str], text: str) -> bool:
+    """Whether nearly all of the first lines of a text are settings or markup, some inside others, and most that follow.
+
+    What has a header or lists of settings, and then sentences, is prose.
+    """
     found = [one for one in map(_LINE.match, lines) if one is not None]
     keyed = sum(bool(one["section"] or one["key"] or one["tag"]) for one in found)
     inner = sum(bool(one["section"] or one["tag"] or one["indent"]) for one in found)
@@ -42,7 +46,14 @@ def is_nested(lines: Sequence[str]) -> bool:
         and len(found) >= _SHARE_MIN * len(lines)
         and keyed >= max(_KEYED_MIN, _KEYED_SHARE_MIN * others)
         and inner >= _INNER_SHARE_MIN * len(lines)
+        and _is_throughout(text.split("\n"))
     )
+
+
+def _is_throughout(lines: Sequence[str]) -> bool:
+    """Whether most of some lines from all over a text are settings or markup."""
+    spread = [line for line in lines[:: max(1, len(lines) // _SPREAD_LINES)] if line.strip()]
+    return sum(_LINE.match(line) is not None for line in spread) >= _SPREAD_SHARE_MIN * len(spread)
 
 
 def look_at_nested(lines: Sequence[str]) -> Look:

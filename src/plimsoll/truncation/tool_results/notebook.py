@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.light.brief import pluralize
+from plimsoll.truncation.json_text import render_json
 from plimsoll.truncation.tool_results.lines import Look, rank_ends
 from plimsoll.truncation.tool_results.terminal import as_shown
 
@@ -67,9 +68,12 @@ def _output_lines(number: int, output: Mapping[str, Any]) -> Iterator[tuple[int,
 
 
 def _left_out(data: object) -> str:
-    """The kinds of an output that are not shown, with their sizes."""
+    """The kinds of an output that are not shown, with the sizes of those that hold something."""
     others = data.items() if isinstance(data, dict) else ()
-    return "".join(f", {kind} of {len(_text(held)):,} characters" for kind, held in others if kind != "text/plain")
+    sizes = {
+        kind: len(_text(held) or (render_json(held) if held else "")) for kind, held in others if kind != "text/plain"
+    }
+    return "".join(f", {kind} of {size:,} characters" for kind, size in sizes.items() if size)
 
 
 def _text(value: object) -> str:

@@ -367,4 +367,4 @@ def detect_lines(tool_name: str, text: str) -> Kind:
         matching = sum(pattern.match(line) is not None for line in lines)
         if lines and matching / len(lines) >= (share_min / 2 if kind in suggested else share_min):
             return kind
-    return "nested" if is_nested(lines) else "text"
+    return "nested" if is_nested(lines, text) else "text"

@@ -1,0 +1,54 @@
+"""How often a summary is rendered while its room is shared out: not twice for the same, and not for a small gain."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+import plimsoll
+from plimsoll.compaction import summary_message
+from plimsoll.compaction.summarise import SPARE_SHARE, SPARE_TOKENS
+
+
+def conversation(number: int) -> list[dict[str, Any]]:
+    """Requests, and answers of different lengths."""
+    rng = random.Random(1)
+    messages = [{"role": "user", "content": "Please mend the parser. " * 5}]
+    for at in range(number):
+        said = f"I looked at module {at}. " + "It seems right. " * rng.randrange(20)
+        asked = f"Then look at file src/part{at}.py and say what it does with value {rng.randrange(9999)}."
+        messages += [{"role": "assistant", "content": said}, {"role": "user", "content": asked}]
+    return messages
+
+
+@pytest.fixture
+def renders(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, int]]:
+    """The facts and the room of each rendering of a summary."""
+    made: list[tuple[Any, int]] = []
+    render = summary_message.render
+
+    def recorded(ledger: Any, *, tokens_max: int, **options: Any) -> Any:
+        made.append((ledger.facts, tokens_max))
+        return render(ledger, tokens_max=tokens_max, **options)
+
+    monkeypatch.setattr(summary_message, "render", recorded)
+    return made
+
+
+@pytest.mark.parametrize(("number", "share"), [(20, 0.2), (20, 0.3), (20, 0.5), (60, 0.1), (60, 0.2), (60, 0.5)])
+def test_a_summary_is_rendered_again_only_where_that_gains_something(
+    renders: list[tuple[Any, int]], number: int, share: float
+) -> None:
+    """No facts are rendered twice in the same room, nor in room that is larger by less than what is worth it."""
+    messages = conversation(number)
+    budget = int(plimsoll.count_tokens(messages) * share)
+    assert plimsoll.fit(messages, max_tokens=budget).report.tokens_after <= budget
+
+    assert renders
+    for at, (facts, room) in enumerate(renders):
+        rooms = [given for known, given in renders[:at] if known == facts]
+        assert room not in rooms
+        gained = room - max([given for given in rooms if given < room], default=0)
+        assert gained >= max(SPARE_TOKENS, int(budget * SPARE_SHARE) - 1)
