@@ -66,6 +66,20 @@ def fill(log) -> int:
     raise AssertionError("it never was full")
 
 
+def test_whatever_a_database_has_no_room_for_is_a_full_disk(small_disk):
+    """A disk that is full is said to be so, whichever of its files SQLite could not make or enlarge."""
+    filler = small_disk / "filler"
+    for free in range(0, 96 * 1024, 12 * 1024):
+        filler.write_bytes(b"x" * (SIZE_BYTES - free))
+        store = open_store(f"sqlite:///{small_disk}/sessions.db")
+        with pytest.raises(StoreFull), store.create("a") as log:
+            log.append([message(number) for number in range(100)])
+        store.close()
+        for file in small_disk.glob("sessions.db*"):
+            if file.is_file():
+                file.unlink()
+
+
 def fill_up(path) -> None:
     """Leave no room on the file system."""
     with path.open("wb", buffering=0) as filler, suppress(OSError):

@@ -27,6 +27,9 @@ _BUSY_TIMEOUT_S: Final = 30.0
 _PAGE_SIZE_BYTES: Final = 16_384
 """Large enough for several messages per page. Larger pages waste as much space and cost more to sync."""
 
+_SHARED_SIZE_BYTES: Final = 32_768
+"""The step in which SQLite's shared memory file grows."""
+
 _CHECKPOINT_PAGES: Final = 256
 _FINDINGS_MAX: Final = 20
 
@@ -203,7 +206,7 @@ class Database:
         try:
             yield
         except sqlite3.Error as error:
-            if _is_at_size_limit(error, self.path):
+            if _is_out_of_space(error, self.path):
                 raise StoreFull(self.path) from error
             if _primary(error) == sqlite3.SQLITE_IOERR:
                 self.close()
@@ -263,10 +266,23 @@ def _primary(error: sqlite3.Error) -> int:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
-def _is_at_size_limit(error: sqlite3.Error, path: str) -> bool:
-    """True if a write hit the process's file size limit, which SQLite reports like any other I/O error."""
-    if getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_IOERR_WRITE:
-        return False
+def _is_out_of_space(error: sqlite3.Error, path: str) -> bool:
+    """True if what SQLite reports like any other I/O error came of a full disk or the process's file size limit."""
+    code = getattr(error, "sqlite_errorcode", 0)
+    if code == sqlite3.SQLITE_IOERR_SHMSIZE:
+        return _free_bytes(path) < _SHARED_SIZE_BYTES
+    return code == sqlite3.SQLITE_IOERR_WRITE and _is_at_size_limit(path)
+
+
+def _free_bytes(path: str) -> int:
+    try:
+        found = os.statvfs(os.path.dirname(path))  # noqa: PTH120 - a Path would be made only to be taken apart
+    except OSError:
+        return _SHARED_SIZE_BYTES
+    return found.f_bavail * found.f_frsize
+
+
+def _is_at_size_limit(path: str) -> bool:
     try:
         from resource import RLIM_INFINITY, RLIMIT_FSIZE, getrlimit  # noqa: PLC0415 - only some systems have it
     except ImportError:

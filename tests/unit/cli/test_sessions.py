@@ -571,6 +571,22 @@ def test_verify(run, session):
     assert run("verify", session, "--repair", "--json").json["repaired"] is None
 
 
+def test_repair_of_a_damaged_database(run, tmp_path):
+    """Where the database itself cannot hold the copy, the command says that another store can; that one takes it."""
+    file = tmp_path / "sessions.db"
+    store = f"sqlite:///{file}"
+    with plimsoll.open("harbour", store=store) as session:
+        session.extend({"role": "user", "content": f"light {number} " * 400} for number in range(40))
+    pages, middle = file.read_bytes(), file.stat().st_size // 32_768 * 16_384
+    file.write_bytes(pages[:middle] + bytes(16_384) + pages[middle + 16_384 :])
+    refused = run("verify", "harbour", "--store", store, "--repair")
+    repaired = run("verify", "harbour", "--store", store, "--repair", "--into", tmp_path / "other")
+
+    assert refused.status == 1
+    assert refused.err.strip().endswith("; --into SPEC writes the copy to another store")
+    assert (repaired.status, run("verify", "harbour.repaired", "--store", tmp_path / "other").status) == (0, 0)
+
+
 def test_verify_damage_and_repair(run, session, home):
     """Damage is listed with status 1; --repair writes a copy of the rest and ends with 0."""
     log = next((home / "data").rglob("log.jsonl"))

@@ -9,6 +9,7 @@ from typing import Any
 import plimsoll
 from plimsoll.cli.options import add_name, flag, option
 from plimsoll.cli.output import DONE, Refused, WrongUsage, print_json, say, show, working
+from plimsoll.errors import SessionDamaged
 from plimsoll.report.figures import pluralize
 from plimsoll.report.terminal import table
 
@@ -31,12 +32,22 @@ def run(arguments: argparse.Namespace) -> int:
         verified = plimsoll.verify(arguments.name, arguments.store)
         repaired = None
         if arguments.repair and not verified.ok:
-            repaired = plimsoll.repair(arguments.name, arguments.store, into=arguments.into)
+            repaired = _repaired(arguments, verified)
     _report(verified, repaired, as_json=arguments.json)
     if verified.ok or repaired is not None:
         return DONE
     hint = "" if arguments.repair else "; --repair writes a copy of what can be read"
     raise Refused(f"{arguments.name} is damaged{hint}")
+
+
+def _repaired(arguments: argparse.Namespace, verified: plimsoll.Verified) -> plimsoll.Repaired:
+    """The copy. Raises Refused, saying how it can be made, where the store itself is too damaged to hold it."""
+    try:
+        return plimsoll.repair(arguments.name, arguments.store, into=arguments.into)
+    except SessionDamaged as error:
+        if arguments.into is not None or not verified.store_damage:
+            raise
+        raise Refused(f"{error}; --into SPEC writes the copy to another store") from error
 
 
 def _report(verified: plimsoll.Verified, repaired: plimsoll.Repaired | None, *, as_json: bool) -> None:
