@@ -56,6 +56,8 @@ def test_branch(tmp_path: Path, head: str, branch: str | None, detached: str | N
         ('[remote "up"]\n\turl = git@example.org:a/b.git\n', "git@example.org:a/b.git"),
         ('[remote "origin"]\nurl = https://name:secret@example.org/a\n', "https://example.org/a"),
         ('[remote "origin"]\nurl = https://token@example.org/a\n', "https://example.org/a"),
+        ('[remote "origin"]\nurl = https://name:se@cr@et@example.org/a@b\n', "https://example.org/a@b"),
+        ('[Remote  "origin"]\nURL = https://example.org/a\n', "https://example.org/a"),
         ('[branch "main"]\nurl = a\n', None),
         ('[remote "origin"]\nfetch = +refs/heads/*\n', None),
         ("", None),

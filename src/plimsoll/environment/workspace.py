@@ -27,9 +27,9 @@ _BRANCH: Final = "ref: refs/heads/"
 _NO_BRANCH: Final = ".invalid"
 """The branch HEAD names in a repository that keeps its references in reftables."""
 
-_REMOTE = regex(r'\[remote "([^"\n]*)"\]')
-_URL = regex(r'url\s*=\s*"?([^"#;\s]+)')
-_SECRET = regex(r"(?<=://)[^/@\s]*@")
+_REMOTE = regex(r'\[remote\s+"([^"\n]*)"\]', re.IGNORECASE)
+_URL = regex(r'url\s*=\s*"?([^"#;\s]+)', re.IGNORECASE)
+_SECRET = regex(r"(?<=://)[^/\s]*@")
 _PROJECT = regex(r"^\[project\][ \t]*(?:#[^\n]*)?$(.*?)(?=^\[|\Z)", re.MULTILINE | re.DOTALL)
 _VALUE = r"""[ \t]*=[ \t]*(?:"([^"\\\n]*)"|'([^'\n]*)')"""
 _NAME = regex("^name" + _VALUE, re.MULTILINE)

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from plimsoll.compaction.references import position_named
-from plimsoll.errors import ReferenceNotFound, SettingError
+from plimsoll.errors import PlimsollError, ReferenceNotFound, SettingError, StoreError
 from plimsoll.light.dataclass import dataclass
 from plimsoll.limits import MCP_PAGE_CHARS_MAX, MCP_TEXT_ARGUMENT_CHARS_MAX
 from plimsoll.mcp.answers import compaction_lines, memory_lines, preview_lines, sendable, status_lines
 from plimsoll.mcp.sessions import ServedSessions
 from plimsoll.policy.validation import short_repr
 from plimsoll.report.figures import number
+from plimsoll.report.neutral import one_line
 from plimsoll.session.session import Session
 
 Run: TypeAlias = Callable[[ServedSessions, dict[str, Any]], str]
@@ -57,29 +58,56 @@ class ServedTool:
 
 def _recall(sessions: ServedSessions, given: dict[str, Any]) -> str:
     names = sessions.searched(given.get("session"))
-    for name in names:
-        with sessions.reading(name) as session:
-            if session.recall(given["query"], limit=1, shown=True):
-                return _of(session, _answer(session, "recall", {"query": given["query"]}))
-    searched = f"session {names[0]}" if len(names) == 1 else f"the sessions {', '.join(names)}"
-    return f"Nothing found in {searched}. Try other words, such as a name, a path or a number."
+
+    def hits(session: Session) -> str | None:
+        if not session.recall(given["query"], limit=1, shown=True):
+            return None
+        return _answer(session, "recall", {"query": given["query"]})
+
+    found, unread = _first_in(sessions, names, hits)
+    if found is None:
+        searched = f"session {names[0]}" if len(names) == 1 else f"the sessions {', '.join(names)}"
+        found = f"Nothing found in {searched}. Try other words, such as a name, a path or a number."
+    return "\n".join((found, *(f"[not searched: {one_line(str(error), 300)}]" for error in unread)))
 
 
 def _read(sessions: ServedSessions, given: dict[str, Any]) -> str:
     reference = given["reference"]
     names = sessions.searched(given.get("session"))
-    for name in names[:1] if position_named(reference) is not None else names:
-        with sessions.reading(name) as session:
-            try:
-                session.read(reference, limit=1)
-            except ReferenceNotFound:
-                continue
-            page = {
-                "offset": given.get("offset", 0),
-                "limit": min(given.get("limit", MCP_PAGE_CHARS_MAX), MCP_PAGE_CHARS_MAX),
-            }
-            return _of(session, _answer(session, "read", {"reference": reference, **page}))
-    raise ReferenceNotFound(reference)
+
+    def text(session: Session) -> str | None:
+        try:
+            session.read(reference, limit=1)
+        except ReferenceNotFound:
+            return None
+        page = {
+            "offset": given.get("offset", 0),
+            "limit": min(given.get("limit", MCP_PAGE_CHARS_MAX), MCP_PAGE_CHARS_MAX),
+        }
+        return _answer(session, "read", {"reference": reference, **page})
+
+    found, unread = _first_in(sessions, names[:1] if position_named(reference) is not None else names, text)
+    if found is None:
+        raise next(iter(unread), ReferenceNotFound(reference))  # it may be in one of those
+    return found
+
+
+def _first_in(
+    sessions: ServedSessions, names: Sequence[str], look: Callable[[Session], str | None]
+) -> tuple[str | None, list[PlimsollError]]:
+    """What `look` finds in the first session that has it, and why sessions before it could not be read, where there are several."""
+    unread: list[PlimsollError] = []
+    for name in names:
+        try:
+            with sessions.reading(name) as session:
+                found = look(session)
+            if found is not None:
+                return f"[session {name}]\n{found}", unread
+        except StoreError as error:
+            if len(names) == 1:
+                raise
+            unread.append(error)
+    return None, unread
 
 
 def _answer(session: Session, kind: str, arguments: Mapping[str, Any]) -> str:
@@ -87,10 +115,6 @@ def _answer(session: Session, kind: str, arguments: Mapping[str, Any]) -> str:
     names = [tool["function"]["name"] for tool in session.tools()]
     chosen = dict(zip(("recall", "read"), names, strict=True))[kind]
     return session.call_tool(chosen, arguments, shown=True)  # a client's window is not the session's view
-
-
-def _of(session: Session, answer: str) -> str:
-    return f"[session {session.name}]\n{answer}"
 
 
 def _memory_search(sessions: ServedSessions, given: dict[str, Any]) -> str:

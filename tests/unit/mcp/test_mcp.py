@@ -93,6 +93,27 @@ def test_recall_goes_on_to_older_sessions(store):
     assert "Nothing found in session harbour" in asked(store, "recall", query="LAGOON-9025", session="harbour")
 
 
+def test_a_session_that_cannot_be_read_hides_no_other(tmp_path):
+    """Of several sessions those that are damaged are passed by, and named; one that is asked for by name is an error."""
+    folder = str(tmp_path)
+    for name in ("lagoon", "harbour"):
+        with plimsoll.open(name, store=folder) as session:
+            session.extend(history(name, turns=3))
+    log = tmp_path / "harbour" / "log.jsonl"
+    lines = log.read_bytes().split(b"\n")
+    log.write_bytes(b"\n".join([*lines[:3], lines[5], lines[4], lines[3], *lines[6:]]))
+    known = {"query": "LAGOON-9025"}
+    found = asked(folder, "recall", **known)
+    reference = re.search(r"m5\.0-[0-9a-f]{8}", found)[0]
+
+    assert found.startswith("[session lagoon]")
+    assert "[not searched: session 'harbour' is damaged" in found
+    assert "[not searched: session 'harbour'" in asked(folder, "recall", query="elephants")
+    assert "LAGOON-9025" in asked(folder, "read", reference=reference)
+    assert "SessionDamaged" in refused(folder, "recall", session="harbour", **known)
+    assert "SessionDamaged" in refused(folder, "read", reference="m5.0-00000000")
+
+
 @pytest.mark.slow
 def test_read_by_reference_and_by_name(store):
     """A reference of either session is read whole, in pages; the name of a message means the running session."""
