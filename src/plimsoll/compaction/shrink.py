@@ -12,9 +12,10 @@ from plimsoll.light.dataclass import dataclass
 from plimsoll.limits import CUT_TEXTS_MAX
 from plimsoll.message import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.tokens.cache import LruCache
-from plimsoll.truncation import cut_json, cut_text
+from plimsoll.truncation import cut_json
 from plimsoll.truncation.marker import SHORTEST
 from plimsoll.truncation.measure import fair_cap
+from plimsoll.truncation.pointed import cut_said
 from plimsoll.truncation.tool_results import shrink_result
 
 LEAST_TOKENS = 24
@@ -172,9 +173,7 @@ def _cut(view: WorkingView, part: Part, text: str, tokens_max: int, reference: s
     if isinstance(part, ToolCall):
         return cut_json(text, tokens_max=tokens_max, counter=counter, language=language).text
     if not isinstance(part, ToolResult):
-        return cut_text(
-            text, tokens_max=tokens_max, counter=counter, keep="both", reference=reference, language=language
-        ).text
+        return cut_said(text, tokens_max=tokens_max, counter=counter, reference=reference, language=language)
     return shrink_result(
         part.name or "",
         text,
