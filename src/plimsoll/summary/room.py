@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from plimsoll.summary.kept import kept
 from plimsoll.summary.ledger.sentences import cjk_share, pairs
 
 if TYPE_CHECKING:
@@ -64,8 +65,12 @@ def goal_weight(tokens_max: int, *, beside_values: bool) -> float:
     return min(most, max(1.0, 2 * most - 1 - (most - 1) * tokens_max / _GOAL_FIRST_TOKENS_MAX))
 
 
+@kept(4)
 def bias_of(query: str | None) -> Callable[[str], float]:
-    """Return a function from a text to its value multiplier: 1 without shared words with the query, up to 4."""
+    """Return a function from a text to its value multiplier: 1 without shared words with the query, up to 4.
+
+    It is the same function for the same query, for readings that are kept.
+    """
     wanted = _terms(query[:400]) if query else frozenset[str]()
     if not wanted:
         return lambda _text: 1.0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.light.regex import regex
 from plimsoll.summary.item import Item
+from plimsoll.summary.kept import kept
 from plimsoll.summary.ledger.draft import value
 from plimsoll.summary.ledger.fact import ID_ENDINGS
 from plimsoll.summary.ledger.identifiers import CODES_KEY, codes_in
@@ -44,6 +45,9 @@ _SIZE_WEIGHT = 0.2
 """How much the length of a row counts against it, as an exponent: dense rows come before long ones."""
 
 
+_KEPT_MAX = 4
+
+
 class _Row(NamedTuple):
     """A fact with the parts of its label."""
 
@@ -67,8 +71,12 @@ class _Row(NamedTuple):
         return self.tool, self.name, self.columns
 
 
-def items(facts: Sequence[Fact], bias: Callable[[str], float], end: int) -> list[Item]:
-    """Return the values as items, best first. Rows of one tool with the same columns share a heading that names them once."""
+@kept(_KEPT_MAX)
+def items(facts: tuple[Fact, ...], bias: Callable[[str], float], end: int) -> tuple[Item, ...]:
+    """Return the values as items, best first. Rows of one tool with the same columns share a heading that names them once.
+
+    Readings are kept: what leaves a view is often rendered twice, first in less room.
+    """
     rows = [_read(fact) for fact in facts]
     tables: dict[tuple[str, str, str], list[_Row]] = {}
     tools: dict[str, set[str]] = {}
@@ -95,7 +103,7 @@ def items(facts: Sequence[Fact], bias: Callable[[str], float], end: int) -> list
             worth *= max(reused(row.tool, column, cell)[1] for column, cell in row.cells.items())
         made.append(Item("identifier", f"{text} ({fact.state})" if fact.state else text, worth, order, group))
         again.append(_REPEATED_RECORD if len(row.cells or ()) > 1 else _REPEATED)
-    return _ranked(made, again)
+    return tuple(_ranked(made, again))
 
 
 def start_of(item: Item, tokens: int, counter: TokenCounter) -> Item | None:
@@ -104,7 +112,7 @@ def start_of(item: Item, tokens: int, counter: TokenCounter) -> Item | None:
     return item._replace(text=f"{start} …") if has_digit(start) and len(start) >= _START_CHARS_MIN else None
 
 
-def best_of(facts: Sequence[Fact], end: int, tokens: int, counter: TokenCounter) -> str:
+def best_of(facts: tuple[Fact, ...], end: int, tokens: int, counter: TokenCounter) -> str:
     """Return the best row under its heading, cut to the words that fit: the text of a summary of a few tokens.
 
     It is empty if not one value fits: a heading alone says nothing.
@@ -215,7 +223,7 @@ def _ranked(made: Sequence[Item], again: Sequence[float]) -> list[Item]:
     while heap:
         _, at = heap[0]
         now = gain(at)
-        if len(heap) > 1 and now > min(pair[0] for pair in heap[1:3]) + 1e-9:
+        if len(heap) > 1 and now > min(heap[1:3])[0] + 1e-9:
             heapreplace(heap, (now, at))
             continue
         heappop(heap)
