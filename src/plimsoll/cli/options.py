@@ -125,3 +125,10 @@ def count(text: str) -> int:
     if not re.fullmatch("[0-9]{1,12}", text, re.ASCII) or int(text) < 1:
         raise argparse.ArgumentTypeError(f"a number above 0 is needed, not {ascii(text)[:40]}")
     return int(text)
+
+
+def whole(text: str) -> int:
+    """A whole number from 0 on. Raises ArgumentTypeError."""
+    if not re.fullmatch("[0-9]{1,12}", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"a whole number from 0 on is needed, not {ascii(text)[:40]}")
+    return int(text)

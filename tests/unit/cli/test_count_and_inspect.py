@@ -168,6 +168,10 @@ def test_html_and_json(run, chat, tmp_path):
 
     assert ran.json["label"] == "chat.json"
     assert (tmp_path / "page.html").stat().st_size > 2_000
+    page = run("inspect", chat, "--html", "-")
+    assert page.out.endswith("</html>\n")
+    assert page.err == ""
+    assert run("inspect", chat, "--html", "-", "--json").status == 2
 
 
 @pytest.mark.spec("S2-18")

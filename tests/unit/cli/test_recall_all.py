@@ -54,3 +54,17 @@ def test_without_all_a_name_and_a_query_are_needed(run, store):
     """As before."""
     assert run("recall", "quay", "--store", store).status == 2
     assert run("recall", "--all", "--store", store).status == 2
+
+
+@pytest.mark.parametrize("text", ["the green buoy\n\n", "no line feed at its end", "", "潮汐\x1b[0m"])
+def test_what_is_read_into_a_file_is_the_same_bytes(run, store, text):
+    """Nothing is added to a text that is read into a file or a pipe, and a part of it is asked for in whole numbers."""
+    with plimsoll.open("bytes", store=store) as session:
+        session.append({"role": "user", "content": text})
+        reference = "m0"
+        wanted = session.read(reference)
+    read = lambda *words: run("read", "bytes", reference, "--store", store, *words)  # noqa: E731
+
+    assert read().out == wanted
+    assert read("--offset", "1", "--limit", "4").out == wanted[1:5]
+    assert [read("--offset", "-1").status, read("--limit", "0").status, read("--limit", "-1").status] == [2, 2, 2]

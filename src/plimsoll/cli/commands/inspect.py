@@ -7,7 +7,7 @@ from typing import Any
 
 import plimsoll
 from plimsoll.cli.options import add_budget, add_file, option
-from plimsoll.cli.output import DONE, emit, print_json, show, tell, working
+from plimsoll.cli.output import DONE, WrongUsage, emit, print_json, show, tell, working
 from plimsoll.cli.source import is_session, label_of, open_session, preload, read
 from plimsoll.report.terminal import inspected, line
 
@@ -18,16 +18,21 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
     add_file(parser)
     add_budget(parser)
-    option(parser, "--html OUT", "write the report to this file, as one page of HTML without scripts")
+    option(
+        parser, "--html OUT", "write the report to this file, as one page of HTML without scripts; - is standard output"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Inspect and show."""
+    if arguments.html == "-" and arguments.json:
+        raise WrongUsage("inspect: --html - and --json both write to standard output: name a file for the page")
     preload(arguments.model)
     inspection, page = _inspected(arguments)
     if arguments.html is not None:
         emit(page.encode(), out=arguments.html)
-        tell(line(f"written: {arguments.html}"))
+        if arguments.html != "-":
+            tell(line(f"written: {arguments.html}"))
     if arguments.json:
         print_json(inspection.to_dict())
     elif arguments.html is None:

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 import plimsoll
-from plimsoll.cli.options import add_name, option
+from plimsoll.cli.options import add_name, count, option, whole
 from plimsoll.cli.output import DONE, emit, print_json
 from plimsoll.report.neutral import neutral
 
@@ -15,16 +15,17 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Its options."""
     add_name(parser)
     option(parser, "REFERENCE", "as a cut message or `recall` names it; or a message, such as m12")
-    option(parser, "--offset N", "skip N characters", type=int, default=0)
-    option(parser, "--limit N", "print at most N characters", type=int)
+    option(parser, "--offset N", "skip N characters", type=whole, default=0)
+    option(parser, "--limit N", "print at most N characters", type=count)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print it as it is, without anything around it; on a terminal without what could command it."""
+    """Print it as it is, without anything around it; on a terminal on a line of its own and without what could command it."""
     with plimsoll.open(arguments.name, store=arguments.store, read_only=True) as session:
         text = session.read(arguments.reference, offset=arguments.offset, limit=arguments.limit)
     if arguments.json:
         print_json({"reference": arguments.reference, "text": text})
     else:
-        emit(f"{neutral(text) if sys.stdout.isatty() else text}\n".encode("utf-8", "surrogatepass"))
+        shown = f"{neutral(text)}\n" if sys.stdout.isatty() else text
+        emit(shown.encode("utf-8", "surrogatepass"))
     return DONE
