@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from plimsoll.light.regex import regex, rows_of
+from plimsoll.limits import MEMORIES_MAX
 from plimsoll.recall.words import stem, words
 
 _CHOICES: dict[str, tuple[str, ...]] = {
@@ -188,7 +189,11 @@ class Meaning(NamedTuple):
         return (self.content - self.rejected - self.purpose) or (self.content - self.rejected)
 
 
-@lru_cache(4_096)
+_CACHED_MAX = 2 * MEMORIES_MAX + 1_000
+"""All memories that one caller sees, of a user and of a project, and some new ones: each is compared with all of them."""
+
+
+@lru_cache(_CACHED_MAX)
 def meaning_of(text: str) -> Meaning:
     """The meaning of a statement of at most a few hundred characters."""
     rejected = _REJECTED.search(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from plimsoll.limits import MEMORIES_MAX
 from plimsoll.memory.meaning import contradicts, meaning_of, says_same
 
 SAME = (
@@ -82,3 +83,8 @@ def test_both_may_hold(one: str, other: str) -> None:
     """Statements about different things stand beside each other."""
     assert not contradicts(meaning_of(one), meaning_of(other))
     assert not says_same(meaning_of(one), meaning_of(other))
+
+
+def test_all_memories_that_are_compared_are_cached():
+    """A new memory is compared with all of two full scopes: a cache that holds fewer would hold none when they come again."""
+    assert meaning_of.cache_parameters()["maxsize"] > 2 * MEMORIES_MAX
