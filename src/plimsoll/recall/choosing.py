@@ -80,7 +80,7 @@ class Choice:
         place = place_of(candidate)
         if place in self._taken:
             return
-        vocabulary = frozenset(words(candidate.text))
+        vocabulary = frozenset(words(candidate.text) or candidate.text.split())
         if not vocabulary or self._seen.has_like(vocabulary):
             return
         chosen = candidate if self.picked else self._shortened(candidate)

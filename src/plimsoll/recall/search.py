@@ -18,7 +18,7 @@ from plimsoll.light.dataclass import dataclass
 from plimsoll.light.regex import regex
 from plimsoll.limits import RECALL_QUERY_CHARS_MAX
 from plimsoll.protocols import TokenCounter
-from plimsoll.recall.choosing import FIRST_HOP, HITS_MAX, LED_SHARE, Choice, runs, said_of
+from plimsoll.recall.choosing import FIRST_HOP, HITS_MAX, LED_SHARE, Choice, is_phatic, runs, said_of
 from plimsoll.recall.cues import SPOKEN_MIN
 from plimsoll.recall.filters import Filters
 from plimsoll.recall.index import Index
@@ -74,7 +74,7 @@ def search(  # noqa: PLR0913 - one search
     left. Its cost grows with the occurrences of the query's terms, up to a limit. A query of signs alone is looked for as it is.
     """
     ranking = Ranking(index, query, shown, filters)
-    choice = Choice(counter, max_tokens)
+    choice = Choice(counter, max_tokens, skips_phatic=not is_phatic(query))
     if not ranking.asked and query.strip():
         choice.take(with_string(index, query.strip()[:RECALL_QUERY_CHARS_MAX], shown, filters), FIRST_HOP)
         return _hits(choice, max_tokens, session)

@@ -88,6 +88,27 @@ def test_what_is_shown_does_not_lift_its_neighbours():
     assert found(messages, "beacon", shown={0}) == []
 
 
+@pytest.mark.parametrize(
+    ("said", "query"),
+    [
+        ("!==", "!=="),
+        ("Thanks a lot :-)", ":-)"),
+        ("👍", "👍"),
+        ("❤️🎉", "🎉"),
+        ("Hello!", "hello"),
+        ("[Ann]: Thank you so much!", "Thank you"),
+        ("谢谢！", "谢谢"),
+        ("???", "?"),
+    ],
+)
+def test_what_tells_nothing_is_found_when_it_is_asked_for(said, query):
+    """A message of signs, an emoji or a greeting alone is a hit for a query of just that, beside one that tells more."""
+    more = f"The mill at Norrvik was sold yesterday, {said} and its owner left."
+    texts = [hit.text for hit in found([text_message("user", one) for one in (said, FILLER, more)], query)]
+
+    assert {said, more} <= set(texts)
+
+
 def test_near_duplicates_are_one_hit():
     """Of a text that was repeated, only the newest copy is a hit."""
     messages = [text_message("user", "the beacon is at 51 north and 4 east") for _ in range(20)]
