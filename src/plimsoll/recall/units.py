@@ -65,7 +65,7 @@ def unit_ends(text: str) -> Iterator[int]:
 
     An object that is too long for a row is divided before its keys, and shares no unit with its neighbours.
     """
-    if text[:64].lstrip()[:1] not in {"{", "["}:
+    if not _JSON_START.match(text):
         yield from _prose_ends(text, 0, len(text), _BREAKS)
         return
     start = 0
@@ -100,8 +100,10 @@ _BORDER_CHARS_MIN = 16
 
 _KEY_CHARS = 80
 _KEY = regex(r"\"[^\"]{1,60}\"\s{0,8}:\s{0,8}\Z")
+_JSON_START = regex(r"\s{0,64}(?:\{|\[\s{0,64}(?:[\[{\"']|-?[0-9.eE+-]{1,30}\s{0,64},|(?:true|false|null)\b))")
+"""An object or an array, and no label such as `[Ann]`, `[2026-05-17]` or `[1]`."""
 _AFTER = regex(r"[,\s]{0,200}")
-_JSON_MARK = regex(r'"(?:[^"\\]|\\.?)*(?:"|\Z)|[\[{\]}]', re.DOTALL)
+JSON_MARK = regex(r'"(?:[^"\\]|\\.?)*(?:"|\Z)|[\[{\]}]', re.DOTALL)
 """A string, or a bracket. A string that has no end goes to the end of the text: it is read once."""
 
 
@@ -110,7 +112,7 @@ def _rows(text: str) -> tuple[list[tuple[int, int]], list[int]]:
     begun: list[int] = []
     rows: list[tuple[int, int]] = []
     borders: list[int] = []
-    for mark in _JSON_MARK.finditer(text):
+    for mark in JSON_MARK.finditer(text):
         sign = mark[0]
         if sign in {"{", "["}:
             begun.append(mark.start())

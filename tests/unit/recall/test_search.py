@@ -1,11 +1,14 @@
 """Searching an index of messages."""
 
+import sys
+
 import pytest
 
 from plimsoll.compaction.references import place_of, text_of
 from plimsoll.limits import RECALL_PIECE_CHARS_MAX
 from plimsoll.message import Message, Text, ToolCall, ToolResult, text_message
 from plimsoll.recall import index as index_module
+from plimsoll.recall import units
 from plimsoll.recall.index import Index
 from plimsoll.recall.search import search
 from plimsoll.recall.units import unit_ends
@@ -264,19 +267,58 @@ def test_units_cover_a_text(text):
     assert all(0 < size <= 350 for size in sizes)
 
 
+@pytest.mark.parametrize("label", ["[Ann]", "[Session 3, 8 May] Ann", "[2026-05-17]", "[1]", "[lint 2/5]", "[ ]"])
+def test_a_label_in_brackets_is_no_json(label):
+    """What stands after it is in the same unit, and in prose as long as any."""
+    text = f"{label}: The berth of the Norrvik is number seventeen. {FILLER * 4}"
+
+    assert next(unit_ends(text)) > 90
+    assert next(unit_ends('[["Norrvik"], 17]' + FILLER * 4)) == 17
+
+
+def calls_in(run):
+    """How many functions a call calls, those of the language included."""
+    count = 0
+
+    def note(_frame, event, _function):
+        nonlocal count
+        count += event in {"call", "c_call"}
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        run()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
 @pytest.mark.parametrize(
-    "text",
+    ("begins", "repeated", "ends_with"),
     [
-        '{"' + '\\"' * 100_000,
-        '{"' + '\\"' * 50_000 + "\\",
-        "{" * 30_000 + "}" * 30_000,
-        '[{"' * 30_000,
-        '{"a":' * 30_000 + "1" + "}" * 30_000,
+        ('{"', '\\"', ""),
+        ('{"', '\\"', "\\"),
+        ("{", "{", "}"),
+        ("", '[{"', ""),
+        ("", '{"a":', "1" + "}" * 2_000),
+        ("[", '{"a": "' + "b" * 900 + '"}, ', "]"),
     ],
 )
-def test_damaged_json_is_divided_in_linear_time(text):
-    """Strings without an end, and brackets without number."""
-    ends = list(unit_ends(text))
+def test_damaged_json_is_divided_in_linear_time(begins, repeated, ends_with):
+    """Strings without an end, and brackets without number: four times as much takes about four times as many steps."""
+    counts = []
+    for times in (500, 2_000):
+        text = begins + repeated * times + ends_with
+        ends = list(unit_ends(text))
+        assert ends[-1] == len(text)
+        assert ends == sorted(set(ends))
+        counts.append(calls_in(lambda text=text: list(unit_ends(text))))
 
-    assert ends[-1] == len(text)
-    assert ends == sorted(set(ends))
+    assert counts[1] < 5 * counts[0] + 100
+
+
+def test_a_string_without_an_end_is_read_once():
+    """It goes to the end of the text; else each quotation mark in it would be tried as the beginning of another."""
+    text = '{"' + '\\"' * 20 + "\\"
+
+    assert [mark[0] for mark in units.JSON_MARK.finditer(text)] == ["{", text[1:]]
