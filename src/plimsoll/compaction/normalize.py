@@ -16,6 +16,7 @@ from typing import Any
 
 from plimsoll.compaction.join import entry_of
 from plimsoll.compaction.notes import EMPTY, OPENER, note_of
+from plimsoll.compaction.served import close, taken
 from plimsoll.compaction.settle import UNANSWERED, is_empty_answer, settled
 from plimsoll.compaction.view_message import CountMessage, ViewMessage
 from plimsoll.formats.checks import repaired
@@ -24,7 +25,7 @@ from plimsoll.formats.format import Format
 from plimsoll.formats.ids import SAFE
 from plimsoll.formats.rules import Rules
 from plimsoll.light.dataclass import dataclass
-from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult, text_message
+from plimsoll.message import Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, text_message
 
 MOVED = "results moved to their calls"
 LABELLED = "system text converted to a labelled user message"
@@ -62,6 +63,8 @@ class HistoryNormalizer:
     """True if a result in the view does not directly follow its call."""
     has_empty_answer: bool = False
     """True if a message in the view is empty, which only the last one may be."""
+    served: dict[str, int] = field(default_factory=dict)
+    """Calls that the provider runs itself and that have no result: id -> number of the answer that made it."""
     held: list[tuple[int, Message]] = field(default_factory=list)
     """Reasoning received before its answer, with its position: OpenAI rejects reasoning on its own."""
 
@@ -69,7 +72,7 @@ class HistoryNormalizer:
     def is_settled(self) -> bool:
         """True if the view can be sent as it is: every call has its result directly after it."""
         is_open = self.pending and not all(map(is_legacy, self.pending.all()))
-        return not (is_open or self.lost or self.out_of_place or self.has_empty_answer)
+        return not (is_open or self.lost or self.out_of_place or self.has_empty_answer or self.served)
 
     def add(self, original: Message, position: int) -> list[ViewMessage]:
         """Normalize the next message. Returns it, possibly repaired, split or after inserted messages; or nothing yet."""
@@ -97,6 +100,8 @@ class HistoryNormalizer:
                     follows = follows or is_next
                 case Text() if not part.text or part.text.isspace():
                     self._blank(part, parts, repairs)
+                case Opaque() if self.format.rules.pairs_served:
+                    parts.append(taken(part, self.served, self.newest, repairs))
                 case _:
                     parts.append(part)
         if self.format.rules.results_inside:
@@ -108,6 +113,8 @@ class HistoryNormalizer:
     def _follow(self, message: Message) -> None:
         """Update which answer the message belongs to."""
         is_answer = message.role == "assistant"
+        if self.served and not is_answer:
+            close(self.served, self.newest, beside=bool(self.asked))
         if is_answer and not (self.answering and self.format.rules.joins_answers):
             self.asked = set()
             self.newest += 1
@@ -181,6 +188,7 @@ class HistoryNormalizer:
         made = copy(self)
         made.seen_ids, made.pending = seen_ids, self.pending.copied() if self.pending else OpenCalls()
         made.lost, made.asked, made.answers, made.held = [*self.lost], {*self.asked}, {**self.answers}, [*self.held]
+        made.served = {**self.served}
         return made
 
     def to_dict(self) -> dict[str, Any]:
@@ -188,7 +196,8 @@ class HistoryNormalizer:
         pending = {key: [[call.id, call.name] for call in calls] for key, calls in self.pending.items()}
         held = [position for position, _ in self.held]
         state = {"begun": self.begun, "answering": self.answering, "pending": pending, "held": held}
-        return {**state, "asked": sorted(self.asked), "in_sequence": self.in_sequence}
+        served = {"served": {**self.served}, "newest": self.newest} if self.served else {}
+        return {**state, "asked": sorted(self.asked), "in_sequence": self.in_sequence, **served}
 
     @classmethod
     def of_dict(  # noqa: PLR0913 - what of its state is written down, and what the view says
@@ -234,6 +243,8 @@ class HistoryNormalizer:
             answering=data["answering"],
             in_sequence=data.get("in_sequence", False),
             out_of_place=not is_ready,
+            newest=data.get("newest", 0),
+            served={**data.get("served", {})},
             held=[(position, read(position)) for position in data["held"]],
         )
 
@@ -350,16 +361,6 @@ def _same(parts: Sequence[Part], others: Sequence[Part]) -> bool:
 
 def _only_reasons(message: Message) -> bool:
     return bool(message.parts) and all(isinstance(part, Reasoning) for part in message.parts)
-
-
-def finished(message: Message, rules: Rules) -> Message:
-    """Finish the last message of a view: one that the model continues may not end in white space."""
-    if not rules.continues_last or message.role != "assistant" or not message.parts:
-        return message
-    last = message.parts[-1]
-    if not isinstance(last, Text) or last.text == last.text.rstrip():
-        return message
-    return message.with_parts((*message.parts[:-1], replace(last, text=last.text.rstrip() or EMPTY)))
 
 
 def _is_note(message: Message, fixed: Message) -> bool:

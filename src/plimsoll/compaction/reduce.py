@@ -17,8 +17,9 @@ from plimsoll.compaction.notes import note_of
 from plimsoll.compaction.shrink import LEAST_TOKENS, cut_spots, drop_reasoning, part_tokens, shrink_to, spots
 from plimsoll.compaction.view_message import ViewExchange, ViewMessage
 from plimsoll.compaction.working_view import WorkingView
-from plimsoll.formats.exchange import served_answer, speaks
+from plimsoll.formats.exchange import speaks
 from plimsoll.formats.rules import RULES
+from plimsoll.formats.served import served_answer
 from plimsoll.formats.wire import json_text
 from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message, Opaque, Part, Text, ToolResult, Wire, text_message

@@ -15,11 +15,13 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from plimsoll.compaction.notes import EMPTY
+from plimsoll.compaction.served import without_calls
 from plimsoll.compaction.tally import RunningSum, Tally
 from plimsoll.compaction.view_message import CountMessage, ViewMessage
 from plimsoll.formats.exchange import NO_RESULT, OpenCalls, answers_by_name, is_legacy, open_calls, placeholder
 from plimsoll.formats.format import Format
 from plimsoll.formats.rules import Rules
+from plimsoll.formats.served import served_answer, served_call
 from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message, Part, Text, ToolCall, ToolResult
 
@@ -39,6 +41,8 @@ class _Answer:
     open: OpenCalls[ToolCall] = field(default_factory=OpenCalls)
     late: list[ViewMessage] = field(default_factory=list)
     """Results that arrived after some other message."""
+    served: set[str] = field(default_factory=set)
+    """The calls that the provider runs itself and that have no result."""
     sent: list[ViewMessage] | None = None
     """Its items in sending order; None if they have to be ordered again."""
 
@@ -58,6 +62,9 @@ class _Order:
         self._format = format
         self._moves = moves
         self._homes: dict[str, _Answer] = {}
+        self._served_homes: dict[str, _Answer] = {}
+        self._spoken: _Answer | None = None
+        """The newest answer."""
         self._current: _Answer | None = None
         """The newest answer, while results may follow it directly."""
         self._speaking = False
@@ -89,9 +96,34 @@ class _Order:
             for call in message.calls:
                 self._current.open.ask(call.id, call)
                 self._homes[call.id] = self._current
+            self._pair_served(message, self._current)
         else:
             self._speaking = False
             self._add_other(item)
+
+    def _pair_served(self, message: Message, answer: _Answer) -> None:
+        """Note the calls in a message that the provider runs itself, and which earlier ones it has the results of."""
+        if self._spoken is not answer and self._spoken is not None and self._spoken.served:
+            self._order_again(self._spoken)  # its calls may no longer wait
+        self._spoken = answer
+        for part in message.parts if self._format.rules.pairs_served else ():
+            if (asked := served_call(part)) is not None:
+                answer.served.add(asked)
+                self._served_homes[asked] = answer
+            elif (answered := served_answer(part)) is not None and answered in self._served_homes:
+                home = self._served_homes.pop(answered)
+                home.served.discard(answered)
+                self._order_again(home)
+
+    def _order_again(self, answer: _Answer) -> None:
+        answer.sent = None
+        self._ready, self._ready_count = [], 0
+        self._ready_tokens = RunningSum(self._ready)
+
+    def _may_wait(self, answer: _Answer) -> bool:
+        """True if results of what the provider runs itself may still come: after a pause, or beside calls of the client's."""
+        waits = any(item.message.calls for item in answer.items)
+        return answer is self._spoken and (waits or answer is self.answers[-1])
 
     def _add_other(self, item: ViewMessage) -> None:
         results = item.message.results
@@ -125,9 +157,18 @@ class _Order:
         if self._format.rules.results_inside:
             return [_within(item, self._format, is_last=is_last) for item in answer.items]
         made = map(make, _placeholders(answer.missing(), self._format))
-        found = [*answer.items, *answer.late, *made]
+        items = answer.items
+        if answer.served and not self._may_wait(answer):
+            items = [_without_served(item, answer.served) for item in items]
+        found = [*items, *answer.late, *made]
         whole = len(found) - is_last
         return [_without_empty_content(item, self._format) for item in found[:whole]] + found[whole:]
+
+
+def _without_served(item: ViewMessage, ids: set[str]) -> ViewMessage:
+    if not any(served_call(part) in ids for part in item.message.parts):
+        return item
+    return _edited(item, without_calls(item.message, ids), UNANSWERED)
 
 
 def settled(items: Sequence[ViewMessage], format: Format, make: Make, *, moves: bool) -> list[ViewMessage]:
@@ -165,10 +206,11 @@ def unanswered(items: Iterable[ViewMessage], format: Format) -> list[ToolCall]:
 
 
 def is_ready(items: Sequence[ViewMessage], format: Format) -> bool:
-    """True if every result directly follows its call and no message is empty."""
+    """True if every result directly follows its call, what the provider runs itself has its result, and no message is empty."""
     if any(is_empty_answer(item.message, format.rules) for item in items):
         return False
-    return format.rules.results_inside or not any(answer.late for answer in _Order.of(items, format).answers)
+    answers = () if format.rules.results_inside else _Order.of(items, format).answers
+    return not any(answer.late or answer.served for answer in answers)
 
 
 def without_placeholders(entries: Iterable[ViewMessage]) -> tuple[ViewMessage, ...]:

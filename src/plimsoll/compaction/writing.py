@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import takewhile
 from operator import is_
 from typing import Any
 
 from plimsoll.compaction.copies import Originals
 from plimsoll.compaction.join import as_one, outgoing, runs
-from plimsoll.compaction.normalize import finished
+from plimsoll.compaction.notes import EMPTY
 from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.formats.cache_marks import NO_MARKS, LeadingMarks, keep_last
 from plimsoll.formats.format import Format
+from plimsoll.formats.rules import Rules
+from plimsoll.message import Message, Text
 
 Wires = list[dict[str, Any]]
 
@@ -27,7 +30,7 @@ def written(entries: Sequence[ViewMessage], format: Format, leading: LeadingMark
 def _encoded(entries: Sequence[ViewMessage], format: Format) -> Wires:
     messages = list(outgoing(entries, format))
     if messages:
-        messages[-1] = finished(messages[-1], format.rules)
+        messages[-1] = _finished(messages[-1], format.rules)
     return [format.encode(message) for message in messages]
 
 
@@ -45,6 +48,16 @@ def _are_marked(entries: Sequence[ViewMessage], format: Format) -> bool:
 def _keep_last(wires: Wires, format: Format, leading: LeadingMarks) -> None:
     if format.rules.cache_marks_max is not None:
         keep_last(wires, leading, format.rules.cache_marks_max)
+
+
+def _finished(message: Message, rules: Rules) -> Message:
+    """Finish the last message of a view: one that the model continues may not end in white space."""
+    if not rules.continues_last or message.role != "assistant" or not message.parts:
+        return message
+    last = message.parts[-1]
+    if not isinstance(last, Text) or last.text == last.text.rstrip():
+        return message
+    return message.with_parts((*message.parts[:-1], replace(last, text=last.text.rstrip() or EMPTY)))
 
 
 class _Encoded:

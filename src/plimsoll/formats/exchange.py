@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from plimsoll.formats.rules import RULES
+from plimsoll.formats.served import served_answer, served_call
 from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message, Opaque, Part, Text, ToolCall, ToolResult
 
@@ -51,29 +52,6 @@ def open_calls(parts: Iterable[Part], *, newest: bool = False) -> OpenCalls[Tool
         elif isinstance(part, ToolResult):
             found.answer(part.call_id, newest=newest)
     return found
-
-
-_SERVED_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use", "mcp_approval_request"})
-"""Types of parts in which the provider calls a tool that it runs itself, or asks whether it may."""
-
-
-def served_call(part: Part) -> str | None:
-    """The id of a call that the provider runs itself, or asks to approve; None for any other part."""
-    if not isinstance(part, Opaque) or part.wire.get("type") not in _SERVED_CALLS:
-        return None
-    id = part.wire.get("id")
-    return id if isinstance(id, str) and id else None
-
-
-def served_answer(part: Part) -> str | None:
-    """The id of such a call that a part answers; None for any other part."""
-    if not isinstance(part, Opaque):
-        return None
-    kind = part.wire.get("type")
-    if not isinstance(kind, str) or not (kind.endswith("_tool_result") or kind == "mcp_approval_response"):
-        return None
-    id = part.wire.get("approval_request_id" if kind == "mcp_approval_response" else "tool_use_id")
-    return id if isinstance(id, str) and id else None
 
 
 NO_RESULT = "[No result: the call was interrupted or its result was not recorded.]"

@@ -53,6 +53,9 @@ class Rules:
     results_first: bool = False
     """The results of one answer come in one message, before everything else in it."""
 
+    pairs_served: bool = False
+    """Calls that the provider runs itself and their results are both in the messages, and are refused one without the other."""
+
     # --- content
     refuses_blank_text: bool = False
     """Blank texts are rejected, also as one of several blocks, and so is a failed result without text."""
@@ -104,6 +107,7 @@ RULES: Final[Mapping[FormatName, Rules]] = {
             user_first=True,
             joins_roles=True,
             results_first=True,
+            pairs_served=True,
             refuses_blank_text=True,
             refuses_thinking_last=True,
             continues_last=True,

@@ -118,3 +118,73 @@ def test_found_tools_are_cut_between_tools() -> None:
     kept = view[-1]["tools"]
     assert 0 < len(kept) < len(tools)
     assert kept == tools[: len(kept)]
+
+
+ASKS: Wire = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "lines"}}
+ANSWERED: Wire = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+SAYS: Wire = {"type": "text", "text": "Found."}
+READS: Wire = {"type": "tool_use", "id": "toolu_1", "name": "read", "input": {}}
+READ: Wire = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "x"}]}
+
+
+def user(text: str = "Search.") -> Wire:
+    """A request."""
+    return {"role": "user", "content": text}
+
+
+def agent(*blocks: Wire) -> Wire:
+    """A message of the agent."""
+    return {"role": "assistant", "content": list(blocks)}
+
+
+VALID = {
+    "in one message": [user(), agent(ASKS, ANSWERED, SAYS), user()],
+    "paused": [user(), agent(SAYS, ASKS)],
+    "after a pause": [user(), agent(SAYS, ASKS), agent(ANSWERED, SAYS), user()],
+    "beside a call": [user(), agent(ASKS, READS), READ],
+    "beside a call, with more said": [user(), agent(ASKS, READS), READ, user("and?")],
+    "after the call beside it": [user(), agent(ASKS, READS), READ, agent(ANSWERED, SAYS), user()],
+    "its id used again": [user(), agent(ASKS, ANSWERED, SAYS), user(), agent(ASKS, ANSWERED, SAYS)],
+}
+REFUSED = {
+    "a result alone": [user(), agent(ANSWERED, SAYS), user()],
+    "a call alone": [user(), agent(SAYS, ASKS), user()],
+    "a call of an MCP server alone": [user(), agent({**ASKS, "type": "mcp_tool_use", "server_name": "s"}), user()],
+    "a call never answered": [user(), agent(ASKS, READS), READ, agent(SAYS), user()],
+    "a result after another request": [user(), agent(SAYS, ASKS), user(), agent(ANSWERED, SAYS)],
+    "two results": [user(), agent(ASKS, ANSWERED, ANSWERED, SAYS), user()],
+}
+
+
+@pytest.mark.parametrize("messages", VALID.values(), ids=VALID.keys())
+def test_a_search_may_wait_for_its_result(messages: list[Wire]) -> None:
+    """Where the provider may still send the result, or has sent it, nothing is found and nothing changed."""
+    assert plimsoll.validate(messages, format="anthropic") == []
+    assert plimsoll.fit(messages, max_tokens=5_000, format="anthropic").messages == messages
+
+
+@pytest.mark.parametrize("messages", REFUSED.values(), ids=REFUSED.keys())
+def test_halves_of_a_search_become_text(messages: list[Wire]) -> None:
+    """What the provider refuses as half of a search is reported, and sent as text; a session does the same."""
+    found = {violation.code for violation in plimsoll.validate(messages, format="anthropic")}
+    view = plimsoll.fit(messages, max_tokens=5_000, format="anthropic").messages
+
+    assert found
+    assert found <= {"call_without_result", "result_without_call"}
+    assert plimsoll.validate(view, format="anthropic") == []
+    assert "srvtoolu_1" in str(view)
+    with plimsoll.open("half", store="memory:", max_tokens=5_000, format="anthropic") as session:
+        for message in messages:
+            session.append(message)
+            assert plimsoll.validate(session.view(), format="anthropic") == []
+        assert session.view() == view
+
+
+@pytest.mark.parametrize("messages", VALID.values(), ids=VALID.keys())
+def test_a_session_sends_a_search_as_it_is(messages: list[Wire], tmp_path: Any) -> None:
+    """Message by message, and also where the session is opened again before each."""
+    for count in range(1, len(messages) + 1):
+        with plimsoll.open("search", store=tmp_path, max_tokens=5_000, format="anthropic") as session:
+            session.append(messages[count - 1])
+            if plimsoll.validate(messages[:count], format="anthropic") == []:
+                assert session.view() == messages[:count]

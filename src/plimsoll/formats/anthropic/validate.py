@@ -17,6 +17,7 @@ from plimsoll.formats.checks import Answers, Findings, check_fields, check_tool_
 from plimsoll.formats.format import SystemText, Violation
 from plimsoll.formats.ids import SAFE
 from plimsoll.formats.rules import RULES
+from plimsoll.formats.served import answered_in, called_in
 from plimsoll.formats.wire import kind_of
 from plimsoll.message import Wire
 
@@ -107,6 +108,9 @@ class _Checking:
         self._words_came = False
         self._seen: set[str] = set()
         self._calls: dict[str, int] = {}
+        self._served: dict[str, tuple[int, int]] = {}
+        """Server calls without a result: the turn and the position of each."""
+        self._turn = 0
         self._answers = Answers(
             self.findings,
             orphan="the message before has no such call",
@@ -146,8 +150,20 @@ class _Checking:
         if role == self._role:
             return
         self._answers.close(self._calls)
+        if self._role == "assistant":
+            self._close_served()
         self._calls = {}
+        self._turn += 1
         self._role, self._words_came = role, False
+
+    def _close_served(self) -> None:
+        """A result must come in the agent's turn of its call, or in the next one if that turn waits for a client's tool."""
+        for id, (turn, position) in list(self._served.items()):
+            if turn != self._turn or not self._calls:
+                self.findings.add(
+                    "call_without_result", f"no block after it holds the result of {ascii(id)[:60]}", position
+                )
+                del self._served[id]
 
     def close(self) -> None:
         """Close the conversation: calls without a result are violations now."""
@@ -204,6 +220,15 @@ class _Checking:
                 self.findings.add("wrong_type", f"{kind} lacks fields required by its type")
         if kind != "tool_result":
             self._words_came = True
+            self._pair_served(block)
+
+    def _pair_served(self, block: dict[str, Any]) -> None:
+        """A call that the API runs itself, and its result."""
+        asked, answered = called_in(block), answered_in(block)
+        if asked is not None:
+            self._served[asked] = self._turn, self.findings.position or 0
+        elif answered is not None and self._served.pop(answered, None) is None:
+            self.findings.add("result_without_call", f"no block before it makes the call {ascii(answered)[:60]}")
 
     def _check_text(self, text: object) -> None:
         if not isinstance(text, str):
