@@ -56,6 +56,10 @@ _DROPPED = frozenset(
 )
 """Words a reader does without: the speaker stands in front, and nothing hangs on an article."""
 
+_ENGLISH = frozenset("the and of to is that it was with this have you my for are not".split())
+_ENGLISH_SHARE, _ENGLISH_WORDS_MIN, _ENGLISH_READ_MAX = 0.06, 40, 300
+"""Share of the words of English text that these are at least, the least number of words, and of the newest texts, to tell by."""
+
 _STOP = frozenset(
     """
     a an and the or of to in on at for from with by as is am are was were be been being it its it's this that these those i
@@ -183,7 +187,7 @@ def clauses(facts: Sequence[Fact]) -> list[Clause]:
     """The clauses of these chat facts that say something, in order, each shortened; all of them where none does. Linear."""
     names = {speaker_of(fact) for fact in facts}
     callings = frozenset(word.casefold() for name in names for word in _callings(name))
-    pieces = list(_pieces(facts, callings))
+    pieces = list(_pieces(facts, callings, is_english=_is_english(facts)))
     spread = Counter(chain.from_iterable(piece.short.words for piece in pieces))
     worth = {word: _worth(word, count, len(pieces)) for word, count in spread.items()}
     telling = [piece for piece in pieces if piece.short.says_something] or pieces
@@ -198,7 +202,13 @@ def clauses(facts: Sequence[Fact]) -> list[Clause]:
     return made
 
 
-def _pieces(facts: Sequence[Fact], callings: frozenset[str]) -> Iterator[_Piece]:
+def _is_english(facts: Sequence[Fact]) -> bool:
+    """Return whether talk is English, or too short to tell. In other languages `a`, `has` or `so` are words that count."""
+    words = [word for fact in facts[-_ENGLISH_READ_MAX:] for word in fact.text.lower().split()]
+    return len(words) < _ENGLISH_WORDS_MIN or sum(map(_ENGLISH.__contains__, words)) >= _ENGLISH_SHARE * len(words)
+
+
+def _pieces(facts: Sequence[Fact], callings: frozenset[str], *, is_english: bool) -> Iterator[_Piece]:
     asked, asker = "", ""
     for place, fact in enumerate(facts):
         speaker = speaker_of(fact)
@@ -209,7 +219,7 @@ def _pieces(facts: Sequence[Fact], callings: frozenset[str]) -> Iterator[_Piece]
         for clause, raw in enumerate(_CLAUSE.split(fact.text) if has_parts else (fact.text,)):
             is_question = raw.rstrip().endswith("?") or (fact.state == "question" and raw == fact.text)
             answers = bool(asked) and speaker != asker
-            short = _read(raw, callings)
+            short = _read(raw, callings, is_english)
             if short.text:
                 shown = short.text
                 if answers and not is_question and shown.count(" ") < _ANSWER_WORDS:
@@ -231,9 +241,9 @@ def _with_question(answer: str, question: str) -> str:
 
 
 @kept(6_000)
-def _read(clause: str, callings: frozenset[str]) -> _Short:
+def _read(clause: str, callings: frozenset[str], is_english: bool) -> _Short:  # noqa: FBT001 - part of what is kept
     """A clause, shortened. Readings are kept: a conversation is rendered several times, with nearly the same clauses."""
-    short = shorten(clause, callings)
+    short = shorten(clause, callings) if is_english else clause.strip(" ,.!;:-")
     folded = short.lower()
     words, tokens = tuple(content(short)), folded.translate(_TO_SPACES).split()
     # Names are capital letters after the first one, or quoted: most clauses have neither, and are not searched.

@@ -26,7 +26,10 @@ def excerpt(text: str, chars_max: int) -> str:
     if chars_max < _TRUNCATED_CHARS_MAX and len(pieces[ranked[0]]) > chars_max:
         return line(pieces[ranked[0]], max(1, chars_max))
     room, chosen = chars_max - len(_GAP), set[int]()
+    first = {piece: order for order, piece in reversed(list(enumerate(pieces)))}  # what a text repeats is shown once
     for order in ranked:
+        if first[pieces[order]] != order:
+            continue
         cost = len(pieces[order]) + 3
         if cost <= room:
             chosen.add(order)

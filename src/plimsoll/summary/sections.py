@@ -13,7 +13,7 @@ from plimsoll.summary.folders import folders_of, one_each, stem_of
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.ledger.draft import value
 from plimsoll.summary.ledger.prose import is_filler, plain
-from plimsoll.summary.ledger.requests import instruction_in
+from plimsoll.summary.ledger.requests import instruction_in, is_pasted
 from plimsoll.summary.room import estimate
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ _OWN_WISH = regex(
 )
 """A wish about the speaker's own plans, not a request."""
 
+_GOAL_POSITION_MAX = 1  # behind system text
 _REQUEST_LETTERS_MIN = 6  # fewer letters without the clauses are not a request
 _CUT_MARK_CHARS = 10  # about the length of ` [+123 m45]`
 _FIRST_CHARS_MIN = 160
@@ -91,7 +92,10 @@ def _asking(ledger: Ledger) -> list[Fact]:
         return list(facts)
     if has_speakers(ledger):
         return []
-    return [*facts[:1], *(fact for fact in facts[1:] if fact.weight >= _asking_weight(fact.text))]
+    asking = [fact for fact in facts[1:] if fact.weight >= _asking_weight(fact.text) and not is_pasted(fact.text)]
+    # Where the view has the session's first messages, the first that left may be as little of a request as any other.
+    goal = [fact for fact in facts[:1] if fact.position <= _GOAL_POSITION_MAX or not is_pasted(fact.text)]
+    return [*goal, *asking]
 
 
 def _asking_weight(text: str) -> float:

@@ -21,8 +21,11 @@ _TURNS_MIN = 3
 _VERSION_MIN = 6
 """Sentences of a message from which on it may be a version of a text."""
 
-_CURRENT, _WRITTEN_AGAIN = 4.0, 0.6
-"""What the newest state is worth, and a sentence of a text that is told again as a whole: the talk about it is told once."""
+_CURRENT, _WRITTEN_AGAIN, _PHRASE = 4.0, 0.6, 0.4
+"""What the newest state is worth, a sentence of a text that is told again as a whole, and a phrase."""
+
+_PHRASE_MIN = 3
+"""Mentions of the very same sentence from which on it is a phrase, as of a template or at the end of each answer."""
 
 
 class Superseded(NamedTuple):
@@ -33,12 +36,17 @@ class Superseded(NamedTuple):
 
 
 def current(said: Sequence[Fact]) -> Superseded:
-    """Drop an assistant's facts that its later messages replace. Facts of users, who may tell a history, all stay. Linear."""
+    """Drop an assistant's facts that its later messages replace, and value what is told again and again. Linear.
+
+    Facts of users all stay: they may tell a history.
+    """
     own = [fact for fact in said if fact.origin == "assistant"]
     gone, worth = _states(own)
     replaced, again = _versions(own)
     gone |= replaced
-    return Superseded([fact for fact in said if fact.key not in gone or fact.origin != "assistant"], {**again, **worth})
+    phrases = {fact.key: _PHRASE for fact in said if fact.mentions >= _PHRASE_MIN}
+    facts = [fact for fact in said if fact.key not in gone or fact.origin != "assistant"]
+    return Superseded(facts, {**phrases, **again, **worth})
 
 
 def labels_of(text: str) -> tuple[str, ...]:

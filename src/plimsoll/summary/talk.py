@@ -99,7 +99,7 @@ def sections(
     candidates = (
         _by_topic(said, subjects, bias, named=named)
         if by_topic
-        else _by_speaker(ledger, said, subjects, bias, language)
+        else _by_speaker(ledger, said, subjects, bias, language, named=named)
     )
     if worth:
         candidates = [_valued(candidate, worth.get(said[candidate[0].order[1]].key, 1.0)) for candidate in candidates]
@@ -190,14 +190,16 @@ def _side(fact: Fact, *, named: bool) -> str:
     return "user" if fact.origin == "user" and not named else ""
 
 
-def _by_speaker(
+def _by_speaker(  # noqa: PLR0913 - what was said, and how it is read
     ledger: Ledger,
     said: Sequence[Fact],
     subjects: Sequence[str],
     bias: Callable[[str], float],
     language: Language,
+    *,
+    named: bool,
 ) -> list[Candidate]:
-    """In the order of the talk, under the headings of its days."""
+    """In the order of the talk, under the headings of its days. What an assistant repeats of a user's words is no news."""
     from plimsoll.summary import dense, dense_zh  # noqa: PLC0415 - patterns that only dialogues need
 
     headings = _Headings(ledger, language)
@@ -207,7 +209,7 @@ def _by_speaker(
         heading, text = headings.over(found.order[0], found.text)
         speaker = speaker_of(said[found.order[1]])
         item = Item("chat", text, 0.0, found.order, heading, initials[speaker])
-        candidates.append((item, found.words, speaker, found.factor * bias(found.text)))
+        candidates.append((item, found.words, speaker if named else "", found.factor * bias(found.text)))
     return candidates
 
 

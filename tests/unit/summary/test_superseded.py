@@ -6,6 +6,7 @@ import pytest
 from summary_conversation import called
 
 from plimsoll.message import text_message
+from plimsoll.summary.excerpt import excerpt
 from plimsoll.summary.ledger import Ledger, extend
 from plimsoll.summary.rules import render
 from plimsoll.summary.superseded import current, labels_of
@@ -138,3 +139,83 @@ def test_an_instruction_behind_praise_is_a_constraint(said, counter):
     ]
     text = render(ledger_of([*talk[:6], text_message("user", said), *talk[7:]]), tokens_max=260, counter=counter).text
     assert "- never move the second verse" in text.lower()
+
+
+NOTICE = "The stalls close at six as every year. "
+MARKET = [
+    "Stall {n} goes to Ines{n} for {n}4 crowns.",
+    "The tent of row {n} leaks at pole {n}7.",
+    "Row {n} wants its lamp {n}9 back from the depot.",
+]
+
+
+def market(weeks):
+    """A user who pastes notes of meetings about a market, and an assistant that confirms what is in them."""
+    messages = [
+        text_message("user", "I paste you my notes on the spring market."),
+        text_message("assistant", "Please do."),
+    ]
+    for n in range(1, weeks + 1):
+        lines = [line.format(n=n) for line in MARKET]
+        pasted = f"Notes of week {n}:\n" + "\n".join(f"- {line}" for line in [*[NOTICE] * 12, *lines, *[NOTICE] * 12])
+        messages += [
+            text_message("user", pasted),
+            text_message("assistant", f"Noted for week {n}: {lines[0]} {lines[1]}"),
+        ]
+    return messages
+
+
+def test_what_an_assistant_confirms_takes_no_room_of_what_else_was_said(counter):
+    """A user's notes that are read back are told once, and the phrase that all notes have at most once."""
+    text = render(ledger_of(market(6)), tokens_max=280, counter=counter).text
+
+    assert text.count("stalls close at six") <= 1
+    assert sum(f"Ines{n}" in text for n in range(1, 7)) == 6
+    assert sum(f"lamp {n}9" in text for n in range(1, 7)) >= 4
+
+
+@pytest.mark.parametrize("tokens_max", [300, 500])
+def test_pasted_notes_are_no_request(tokens_max, counter):
+    """A long text that neither begins nor ends with a wish is told by its statements; one that does is a request."""
+    notes = market(3)
+    wanted = text_message("user", f"Make a poster out of this, please.\n\n{NOTICE * 30}")
+    requests = render(ledger_of(notes), tokens_max=tokens_max, counter=counter).text.partition("Said by")[0]
+    asked = render(ledger_of([*notes, wanted]), tokens_max=1500, counter=counter).text.partition("Said by")[0]
+
+    assert "Stall 2" not in requests
+    assert "Make a poster" in asked
+
+
+def test_an_excerpt_of_a_request_shows_what_it_repeats_once():
+    """The room is for what else it says."""
+    short = excerpt(f"Make a poster out of this. {NOTICE * 9}Ines brings the paint on Friday. {NOTICE * 9}", 150)
+
+    assert short.count("stalls close") == 1
+    assert "Ines brings the paint" in short
+
+
+def test_a_statement_with_a_limiting_word_behind_a_comma_is_no_instruction(counter):
+    """The tent stands without a pole: nobody is told to do anything."""
+    talk = market(2)
+    talk[2] = text_message("user", "Notes of week 1: the tent stood all night, without a pole; it was only Tuesday.")
+    assert "without a pole" not in render(ledger_of(talk), tokens_max=300, counter=counter).text.partition("Said by")[0]
+
+
+def test_talk_of_other_languages_keeps_its_words(counter):
+    """What is an article in English is a preposition in Italian, and a verb in Dutch: only English talk is told without."""
+    italian = [
+        m
+        for hour in range(7, 15)
+        for m in (
+            text_message(
+                "user", f"Alle {hour} porto la cassa {hour}3 a Paolo, poi vado a Siena con il furgone grande."
+            ),
+            text_message(
+                "assistant", f"Bene: la cassa {hour}3 va a Paolo alle {hour}, e il furgone resta a Siena fino a sera."
+            ),
+        )
+    ]
+    text = render(ledger_of(italian), tokens_max=400, counter=counter).text
+
+    assert "vado a Siena" in text
+    assert "vado Siena" not in text

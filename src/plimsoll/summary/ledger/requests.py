@@ -38,6 +38,12 @@ _INSISTS = regex(
 )
 _CHATTING = ("啊", "呀", "哦", "哈", "呢", "吧", "啦", "嘛")
 _CLAUSE_ZH = regex(r"(?<=[，,；;：])(?=\s{0,2}[\u4e00-\u9fff])")
+_ORDERS = regex(
+    r"(?:(?:please|and|but|also|so|just)[,]?\s)*(?:never|don['’]?t|do not|keep|avoid|make sure|ensure|leave)\s+[a-z]",
+    re.IGNORECASE,
+)
+"""The start of a clause in a sentence that is a directive whatever is in front of it, unlike "without" or "only"."""
+
 _CLAUSE_EN = regex(r"[,;:!.][\s]{1,3}(?=[A-Za-z])|\s[–—-]\s")
 _INJECTED = regex(
     r"<(system-reminder|environment_context|user_instructions|command-[a-z]{1,20}|local-command-[a-z]{1,20}|INSTRUCTIONS"
@@ -48,6 +54,8 @@ _ACK_CHARS_MAX = 40
 
 _PICK = regex(r"\W{0,3}(?:option )?([A-Za-z]|[0-9]{1,2})(?:\b|\Z)", re.IGNORECASE)
 _SENTENCES_SEARCHED = 80
+_PASTED_CHARS_MIN, _PASTED_ENDS_CHARS = 800, 400
+"""A text of this length may be pasted; what is wanted with it stands at its start or its end."""
 
 
 def from_user(text: str, position: int, asked: str) -> Iterator[Fact]:
@@ -107,12 +115,20 @@ def insists(clause: str) -> bool:
 def instruction_in(sentence: str) -> str:
     """Return the sentence if it starts as an instruction, else from the clause on that does: "Fine, but keep the title." Or "".
 
-    A clause counts only if it insists: the verb of a statement may look like a request.
+    A clause in a sentence counts only if it orders: the verb of a statement may look like a request.
     """
     if asks(sentence) or insists(sentence):
         return sentence
     starts = (found.end() for found in _CLAUSE_EN.finditer(sentence))
-    return next((sentence[at:] for at in starts if insists(sentence[at:])), "")
+    return next((sentence[at:] for at in starts if _ORDERS.match(sentence, at)), "")
+
+
+def is_pasted(text: str) -> bool:
+    """Return whether a long text neither begins nor ends with what the user wants: notes or a mail to be taken in."""
+    if len(text) < _PASTED_CHARS_MIN:
+        return False
+    ends = [*spoken(text[:_PASTED_ENDS_CHARS])[:2], *spoken(text[-_PASTED_ENDS_CHARS:])[-2:]]
+    return not any(instruction_in(sentence) or sentence.endswith(("?", "？", "吗", "呢")) for sentence in ends)
 
 
 def asks(sentence: str) -> bool:
