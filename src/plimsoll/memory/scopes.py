@@ -39,8 +39,15 @@ def scopes_of(user_id: str | None = None, project_path: str | None = None) -> Sc
     user = "user" if user_id is None else f"user:{quote(user_id, safe='', errors='surrogatepass')}"
     if project_path is None:
         return Scopes(user)
-    place = f"project:{os.path.realpath(project_path)}"
+    place = f"project:{_resolved(project_path)}"
     return Scopes(user, place if user_id is None else f"{user}/{place}")
+
+
+def _resolved(project_path: str) -> str:
+    try:
+        return os.path.realpath(project_path)
+    except OSError:
+        raise SettingError("project", "the current folder is gone; name the project's folder, or none") from None
 
 
 def project_path_of(project: Project) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, TypeGuard, get_args
@@ -11,6 +10,7 @@ from typing import Any, Final, TypeGuard, get_args
 from plimsoll.memory.ranking import MemoryRanking
 from plimsoll.protocols import Durability, Memory, MemoryKind, MemoryOrigin, Speaker
 from plimsoll.store.database import Database, Schema
+from plimsoll.store.paths import absolute
 
 _SCHEMA: Final = Schema(
     application_id=0x504C4D4D,  # "PLMM"
@@ -27,8 +27,7 @@ class SqliteMemoryStore:
     """The port `MemoryStore` on one file, which the first memory creates."""
 
     def __init__(self, path: str, *, durability: Durability = "fsync") -> None:
-        place = os.path.abspath(path)  # noqa: PTH100 - resolving would follow a link unseen
-        self._database = Database(place, durability=durability, schema=_SCHEMA)
+        self._database = Database(absolute(path, field="memory"), durability=durability, schema=_SCHEMA)
         self._ranking = MemoryRanking()
         self._has_deleted = False
         self._decoded: dict[str, tuple[str, Memory | None]] = {}

@@ -29,7 +29,7 @@ from plimsoll.store.lock import Lock
 from plimsoll.store.log import Clock, Log, wall_clock_ms
 from plimsoll.store.log_file import LogFile
 from plimsoll.store.os_calls import OsCalls, store_errors, write_all
-from plimsoll.store.paths import folder_of, name_of, safe_name
+from plimsoll.store.paths import absolute, folder_of, name_of, safe_name
 from plimsoll.store.sorted_lines import SortedLines
 
 LOG_NAME: Final = "log.jsonl"
@@ -53,7 +53,7 @@ class JsonlStore:
         calls: OsCalls | None = None,
         clock: Clock = wall_clock_ms,
     ) -> None:
-        self.where = os.path.abspath(os.fspath(path))  # noqa: PTH100 - resolving would follow a link unseen
+        self.where = absolute(path, field="store")
         self._durable = durability == "fsync"
         self._calls = OsCalls() if calls is None else calls
         self._clock = clock

@@ -98,6 +98,16 @@ def sessions_dir(project: str | os.PathLike[str] | None = None) -> Path:
     return data_dir() / "projects" / project_folder(project)
 
 
+def absolute(path: str | os.PathLike[str], *, field: str) -> str:
+    """The absolute path, without following links. Raises SettingError for a relative one where the current folder is gone."""
+    try:
+        return os.path.abspath(os.fspath(path))  # noqa: PTH100 - resolving would follow a link unseen
+    except OSError:
+        raise SettingError(
+            field, "is a relative path, and the current folder is gone; an absolute one is needed"
+        ) from None
+
+
 def project_folder(project: str | os.PathLike[str]) -> str:
     """The folder name for a project: a readable part of its path and 128 bits of the path's SHA-256.
 

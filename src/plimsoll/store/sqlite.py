@@ -27,7 +27,7 @@ from plimsoll.store.header import checked_lines, header_line, newest_first, refu
 from plimsoll.store.lock import CommittedLength, Lock, acknowledged
 from plimsoll.store.log import Clock, Log, Tail, lost_header, no_less, wall_clock_ms
 from plimsoll.store.os_calls import OsCalls, store_errors
-from plimsoll.store.paths import folder_of, safe_name
+from plimsoll.store.paths import absolute, folder_of, safe_name
 from plimsoll.store.rows import GAP_RECORDS_MAX, Row, RowReader
 
 _SEQ_BITS: Final = 36
@@ -214,7 +214,7 @@ class SqliteStore:
     def __init__(
         self, path: str | os.PathLike[str], *, durability: Durability = "fsync", clock: Clock = wall_clock_ms
     ) -> None:
-        self.where = os.path.abspath(os.fspath(path))  # noqa: PTH100 - resolving would follow a link unseen
+        self.where = absolute(path, field="store")
         self._database = Database(self.where, durability=durability)
         self._clock = clock
 

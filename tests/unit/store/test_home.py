@@ -60,3 +60,27 @@ def test_a_folder_that_is_given_may_be_relative(tmp_path: Path, monkeypatch: pyt
     file.write_text('{"type":"user","cwd":"/a","message":{"role":"user","content":"Lights."}}\n')
 
     assert [found.path for found in plimsoll.discover("user")] == [os.fspath(file)]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda: plimsoll.open_store("here"),
+        lambda: plimsoll.open_store("sqlite:///here.db"),
+        lambda: plimsoll.open_memory("here.db"),
+        lambda: plimsoll.open_memory("memory:", project=True),
+    ],
+    ids=["folder", "database", "memories", "project"],
+)
+def test_a_current_folder_that_is_gone(use: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What would be below it is refused in words, and an absolute path serves as ever."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+
+    with pytest.raises(SettingError, match="the current folder"):
+        use()
+    assert plimsoll.sessions(tmp_path / "store") == []
+    with plimsoll.open_memory(tmp_path / "memory.db") as memories:
+        assert memories.list() == []

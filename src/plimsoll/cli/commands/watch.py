@@ -87,7 +87,11 @@ def _file(arguments: argparse.Namespace) -> str:
     """The file that is asked for, else the newest session of this folder. Raises Refused."""
     if arguments.file is not None:
         return str(arguments.file)
-    found = newest_of(plimsoll.discover(), os.getcwd(), arguments.tool)  # noqa: PTH109 - as the tools note it
+    try:
+        here = os.getcwd()  # noqa: PTH109 - as the tools note it
+    except OSError:
+        raise Refused("the current folder is gone; name the session's file") from None
+    found = newest_of(plimsoll.discover(), here, arguments.tool)
     if found is None:
         raise Refused("no session of a coding agent runs in this folder; name its file")
     return found.path
