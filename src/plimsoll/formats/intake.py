@@ -74,12 +74,16 @@ def received(messages: object) -> Received:
     return Received(wires, declared, may_tell)
 
 
-def decode_received(taken: Received, format: Format) -> Iterator[Message]:
-    """The messages that a caller gave, in this format. Raises FormatError, also for calls and results of another format."""
-    for position, wire in enumerate(taken.wires):
+def decode_received(taken: Received, format: Format, position: int | None = None) -> Iterator[Message]:
+    """The messages that a caller gave, in this format; `position` is that of all of them, where they are one item of a list.
+
+    Raises FormatError, also for calls and results of another format.
+    """
+    for number, wire in enumerate(taken.wires):
+        at = number if position is None else position
         if taken.may_tell:
-            refuse_calls_of_another(wire, format.name, position)
-        yield format.decode(wire, position)
+            refuse_calls_of_another(wire, format.name, at)
+        yield format.decode(wire, at)
 
 
 def _instead(given: object) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from plimsoll.errors import FormatError, LimitExceeded, PlimsollError
 from plimsoll.limits import JSON_VALUES_MAX, NESTING_DEPTH_MAX, WHOLE_NUMBER_BITS_MAX
 from plimsoll.message import Wire
+
+Read = TypeVar("Read")
 
 _ATOMS: Final = frozenset({str, int, float, bool, type(None)})
 _EMPTY: Final[tuple[object, ...]] = (None, "", [], {})
@@ -34,17 +36,22 @@ def exact(value: Any) -> Any:
     """
     if _is_exact(value, NESTING_DEPTH_MAX, [JSON_VALUES_MAX]):
         return value
-    try:
-        copy = copied_value(plain(value))
-    except PlimsollError:
-        raise
-    except Exception as error:
-        raise FormatError(f"a {type(value).__name__} that cannot be read: {type(error).__name__}") from error
+    copy = readable(lambda: copied_value(plain(value)), f"a {type(value).__name__} that cannot be read")
     if not _is_exact(copy, NESTING_DEPTH_MAX, [JSON_VALUES_MAX]):
         raise FormatError(
             f"a number that cannot be sent as JSON: not finite, or of more than {WHOLE_NUMBER_BITS_MAX:,} bits"
         )
     return copy
+
+
+def readable(read: Callable[[], Read], otherwise: str) -> Read:
+    """What is read of a caller's objects, which may fail in any way. Raises FormatError, which then says `otherwise`."""
+    try:
+        return read()
+    except PlimsollError:
+        raise
+    except Exception as error:
+        raise FormatError(f"{otherwise}: {type(error).__name__}") from error
 
 
 def _is_exact(value: Any, depth: int, room: list[int]) -> bool:

@@ -9,9 +9,9 @@ from plimsoll.compaction.result import View
 from plimsoll.compaction.summary_message import is_summary_or_notice
 from plimsoll.compaction.view_message import Origins, ViewMessage
 from plimsoll.errors import FormatError
-from plimsoll.formats.detect import refuse_calls_of_another
 from plimsoll.formats.format import Format
-from plimsoll.formats.intake import received
+from plimsoll.formats.intake import decode_received, received
+from plimsoll.formats.wire import readable
 from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message
 from plimsoll.records.compactions import compaction_at
@@ -70,10 +70,7 @@ class Mirror:
 
     def _is_same(self, known: list[Any]) -> bool:
         """True if the host's list begins as it was. Its own objects are asked, and may fail: raises FormatError."""
-        try:
-            return self._watch.are(known) or self._given == known
-        except Exception as error:
-            raise FormatError(f"messages that cannot be compared: {type(error).__name__}") from error
+        return readable(lambda: self._watch.are(known) or self._given == known, "messages that cannot be compared")
 
     def placed(self, view: View) -> View:
         """The same view with origins as positions in the list."""
@@ -210,10 +207,7 @@ class _Reading:
 
     def _read(self, index: int) -> list[Message]:
         if index not in self._messages:
-            item = self._given.items[index]
-            for wire in received([item]).wires:
-                refuse_calls_of_another(wire, self.format.name, index)
-            self._messages[index] = _messages(self.format, item, index)
+            self._messages[index] = [*decode_received(received([self._given.items[index]]), self.format, index)]
         return self._messages[index]
 
     def best(self, mine: Baseline, others: Iterable[Baseline], *, is_first: bool) -> Interpretation:

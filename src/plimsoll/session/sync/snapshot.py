@@ -12,8 +12,7 @@ from operator import attrgetter, is_not
 from types import NoneType
 from typing import Any
 
-from plimsoll.errors import FormatError, PlimsollError
-from plimsoll.formats.wire import plain
+from plimsoll.formats.wire import plain, readable
 
 _TEXTS = frozenset({str, NoneType})
 _fields, _extra = attrgetter("__dict__"), attrgetter("__pydantic_extra__")
@@ -21,12 +20,7 @@ _fields, _extra = attrgetter("__dict__"), attrgetter("__pydantic_extra__")
 
 def snapshot(value: Any) -> Any:
     """A value equal to anything with the present content of `value`. Raises FormatError."""
-    try:
-        return _snapshot(value)
-    except PlimsollError:
-        raise
-    except Exception as error:
-        raise FormatError(f"a {type(value).__name__} that cannot be read: {type(error).__name__}") from error
+    return readable(lambda: _snapshot(value), f"a {type(value).__name__} that cannot be read")
 
 
 def _snapshot(value: Any) -> Any:
