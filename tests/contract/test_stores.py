@@ -485,6 +485,9 @@ def test_processes_take_turns(again: Again, request: pytest.FixtureRequest) -> N
         ("sqlite:///:memory:", 'write "memory:"'),
         ("sessions.db", "write sqlite:/// before it"),
         ("sqlite:sessions.db", "sqlite:///file.db"),
+        ("sessions.DB", "write sqlite:/// before it"),
+        ("notes:2026", "write ./ before it"),
+        ("memory", "write ./ before it"),
         ("redis://user:secret@host", "must be a directory"),
     ],
 )

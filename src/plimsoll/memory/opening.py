@@ -11,6 +11,7 @@ from plimsoll.memory.memories import Memories
 from plimsoll.memory.scopes import project_path_of, scopes_of
 from plimsoll.policy.validation import boolean, short_repr
 from plimsoll.protocols import MemoryStore
+from plimsoll.store.open import checked_text, database_in, refuse_unlike_path
 
 MemorySpec: TypeAlias = "bool | str | os.PathLike[str] | MemoryStore | None"
 """Specification of a store of memories, see `open_memory`. None and False: no memories."""
@@ -55,34 +56,35 @@ def memory_store(spec: MemorySpec) -> MemoryStore | None:
         from plimsoll.store.paths import data_dir  # noqa: PLC0415 - only needed for the default
 
         return _file(str(data_dir() / FILE))
-    if isinstance(spec, (str, os.PathLike)):
-        return _named(os.fspath(spec))
+    if isinstance(spec, str):
+        return _named(checked_text(spec, "memory"))
+    if isinstance(spec, os.PathLike):
+        return _at(checked_text(spec, "memory"))
     if callable(getattr(spec, "set_read_to", None)) and callable(getattr(spec, "exclusive", None)):
         return spec
     raise SettingError("memory", f"must be True, a path, a URL or a store of memories, not {short_repr(spec)}")
 
 
+_KINDS = 'must be a path, "sqlite:///file.db" or "memory:"'
+
+
 def _named(text: str) -> MemoryStore:
-    if not isinstance(text, str) or not text or "\0" in text:
-        raise SettingError("memory", "must be text that is not empty and has no NUL")
     if text == "memory:":
         from plimsoll.memory.in_memory import InMemoryMemoryStore  # noqa: PLC0415 - imported only when used
 
         return InMemoryMemoryStore()
-    scheme, separator, rest = text.partition("://")
-    if not separator:
-        return _file(str(Path(text, FILE)) if os.path.isdir(text) else text)  # noqa: PTH112 - of odd paths it says no
-    path = rest.removeprefix("/")
-    if scheme != "sqlite" or path == rest or not path or path.startswith(":"):
-        raise SettingError("memory", 'must be a path, "sqlite:///file.db" or "memory:"')
-    return _file(path)
+    if path := database_in(text):
+        return _file(path)
+    refuse_unlike_path(text, "memory", _KINDS)
+    return _at(text)
+
+
+def _at(path: str) -> MemoryStore:
+    """The store in a file, or in the file for memories in a folder."""
+    return _file(str(Path(path, FILE)) if os.path.isdir(path) else path)  # noqa: PTH112 - of odd paths it says no
 
 
 def _file(path: str) -> MemoryStore:
     from plimsoll.memory.sqlite import SqliteMemoryStore  # noqa: PLC0415 - SQLite is loaded only when used
 
-    try:
-        os.fsencode(path)
-    except UnicodeEncodeError:
-        raise SettingError("memory", "cannot be a path on this system") from None
     return SqliteMemoryStore(path)

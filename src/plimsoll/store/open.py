@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, get_args
 
 from plimsoll.errors import SessionBusy, SessionExists, SessionNotFound, SettingError, UnsafeName
@@ -32,9 +31,9 @@ def open_store(spec: StoreSpec = None, *, durability: Durability = "fsync") -> S
     if spec is None:
         return _directory(_default_dir(), durability)
     if isinstance(spec, str):
-        return _named(_checked_text(spec), durability)
+        return _named(checked_text(spec), durability)
     if isinstance(spec, os.PathLike):
-        return _directory(_checked_text(spec), durability)
+        return _directory(checked_text(spec), durability)
     if callable(getattr(spec, "create_from", None)):
         return spec
     raise SettingError("store", f"must be a path, a URL or a store, not {type(spec).__name__}")
@@ -86,14 +85,15 @@ def _default_dir(project: str | None = None) -> str:
     return str(sessions_dir(workspace_context(project or None).project_path))
 
 
-def _checked_text(spec: str | os.PathLike[str]) -> str:
+def checked_text(spec: str | os.PathLike[str], option: str = "store") -> str:
+    """A specification as text. Raises SettingError for what can be neither a URL nor a path."""
     text = os.fspath(spec)
     if not isinstance(text, str) or not text or "\0" in text:
-        raise SettingError("store", "must be text that is not empty and has no NUL")
+        raise SettingError(option, "must be text that is not empty and has no NUL")
     try:
         os.fsencode(text)
     except UnicodeEncodeError:
-        raise SettingError("store", "cannot be a path on this system") from None
+        raise SettingError(option, "cannot be a path on this system") from None
     return text
 
 
@@ -104,29 +104,36 @@ def _named(text: str, durability: Durability) -> Store:
         return shared_memory_store(text)
     if text.startswith("project:"):
         return _directory(_default_dir(text.removeprefix("project:")), durability)
-    if text.startswith("sqlite:///") and (path := text.removeprefix("sqlite:///")) and not path.startswith(":"):
+    if path := database_in(text):
         from plimsoll.store.sqlite import SqliteStore  # noqa: PLC0415 - imported only when used
 
         return SqliteStore(path, durability=durability)
-    _refuse_unlike_directory(text)
+    refuse_unlike_path(text, "store", _KINDS)
+    if text.lower().endswith(_DATABASES) and not (text.startswith("./") or os.path.isdir(text)):  # noqa: PTH112 - of odd paths it says no
+        raise SettingError("store", f"{_KINDS}; for the database {short_repr(text)} write sqlite:/// before it")
     return _directory(text, durability)
 
 
 _SCHEME = regex(r"[A-Za-z][A-Za-z0-9+.-]+:")
 """Two characters or more, since a letter and a colon begin a path on Windows."""
+_DATABASES = (".db", ".sqlite", ".sqlite3")
 _KINDS = 'must be a directory, "project:", "sqlite:///file.db" or "memory:"'
 
 
-def _refuse_unlike_directory(text: str) -> None:
-    """Raise SettingError for text that its writer did not mean as a directory, such as a database's file or another URL."""
+def database_in(text: str) -> str:
+    """The path in the URL of a database, "sqlite:///PATH"; empty for other texts."""
+    path = text.removeprefix("sqlite:///")
+    return "" if path == text or path.startswith(":") else path
+
+
+def refuse_unlike_path(text: str, option: str, kinds: str) -> None:
+    """Raise SettingError for text that its writer did not mean as a path, such as a URL of another kind, also where one exists."""
     if text.startswith("./"):
         return
     if text in (":memory:", "memory") or text.endswith("/:memory:"):
-        raise SettingError("store", f'{_KINDS}; for memory write "memory:"')
-    if _SCHEME.match(text):
-        raise SettingError("store", _KINDS)  # without the text: a URL may hold a password
-    if text.endswith((".db", ".sqlite", ".sqlite3")) and not Path(text).is_dir():
-        raise SettingError("store", f"{_KINDS}; for the database {short_repr(text)} write sqlite:/// before it")
+        raise SettingError(option, f'{kinds}; for memory write "memory:", for a path write ./ before it')
+    if _SCHEME.match(text):  # the message is without the text: a URL may hold a password
+        raise SettingError(option, f"{kinds}; for a path with a colon write ./ before it")
 
 
 def _directory(path: str, durability: Durability) -> Store:

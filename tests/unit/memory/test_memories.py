@@ -238,3 +238,15 @@ def test_wrong_stores_are_refused(spec: object) -> None:
         plimsoll.open_memory(spec)
     with pytest.raises(SettingError):
         plimsoll.open("x", store="memory:", memory=spec)
+
+
+@pytest.mark.parametrize("spec", [":memory:", "memory", "sqlite:a.db", "postgres:a"])
+def test_what_is_not_meant_as_a_path_is_refused(spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for the store of sessions: no file of that name is made, unless a path is meant."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SettingError, match=r"write \./ before it"):
+        plimsoll.open_memory(spec)
+    for meant in (f"./{spec}", Path(spec)):
+        with plimsoll.open_memory(meant) as memories:
+            memories.add("I use tabs")
+            assert [found.name for found in tmp_path.iterdir() if found.name == spec]
