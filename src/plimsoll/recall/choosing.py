@@ -6,7 +6,7 @@ Filler are sentences that keep a talk going and tell nothing: greetings, thanks,
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 
 from plimsoll.light.regex import regex
@@ -44,37 +44,42 @@ class Choice:
 
     def __init__(self, counter: TokenCounter, tokens_max: int, *, skips_phatic: bool = True) -> None:
         """What tells nothing is left out with `skips_phatic`."""
-        self.picked: list[Candidate] = []
-        self.room = tokens_max
+        self._picked: list[Candidate] = []
+        self._room = tokens_max
         self._counter = counter
         self._counted: dict[str, int] = {}
         self._seen = Vocabularies()
         self._skips_phatic = skips_phatic
         self._answers = self._neighbours = 0
         self._taken: set[tuple[int, int, int]] = set()
-        self._waiting: list[tuple[Candidate, int]] = []
+        self._waiting: deque[tuple[Candidate, int]] = deque()
         """Neighbours, with their tokens, that wait until there are more answers."""
+
+    @property
+    def picked(self) -> Sequence[Candidate]:
+        """The chosen units, in the order in which they were chosen."""
+        return tuple(self._picked)
 
     @property
     def is_full(self) -> bool:
         """Whether nothing more fits."""
-        return bool(self.picked) and self.room < LEAST_TOKENS
+        return bool(self._picked) and self._room < LEAST_TOKENS
 
     def take(self, candidates: Iterable[Candidate], most: int, relevant_share: float = RELEVANT_SHARE) -> None:
         """Choose from candidates, best first, until there are `most`, none is relevant, or nothing fits.
 
         All of them get a lower score than those that were chosen before.
         """
-        least = min((pick.score for pick in self.picked), default=0.0)
+        least = min((pick.score for pick in self._picked), default=0.0)
         best = scale = 0.0
         for candidate in candidates:
             best = best or candidate.score
             scale = scale or (min(1.0, LATER * least / best) if least else 1.0)
-            if self.is_full or candidate.score < relevant_share * best or len(self.picked) >= most:
+            if self.is_full or candidate.score < relevant_share * best or len(self._picked) >= most:
                 return
             self._consider(candidate._replace(score=candidate.score * scale))
             while self._waiting and self._admits(self._waiting[0][1]):
-                self._consider(self._waiting.pop(0)[0])
+                self._consider(self._waiting.popleft()[0])
 
     def _consider(self, candidate: Candidate) -> None:
         place = place_of(candidate)
@@ -83,22 +88,22 @@ class Choice:
         vocabulary = frozenset(words(candidate.text) or candidate.text.split())
         if not vocabulary or self._seen.has_like(vocabulary):
             return
-        chosen = candidate if self.picked else self._shortened(candidate)
+        chosen = candidate if self._picked else self._shortened(candidate)
         if not chosen.text:
             return
         first, end = said_of(chosen.entry, chosen.text)
         if self._skips_phatic and not end:
             return
         tokens = self.tokens(chosen.text[first:end] or chosen.text)
-        if tokens > self.room:
+        if tokens > self._room:
             return
         if not (candidate.matches or self._admits(tokens, candidate.score)):
             self._waiting.append((candidate, tokens))
             return
-        self.picked.append(chosen)
+        self._picked.append(chosen)
         self._seen.add(vocabulary)
         self._taken.add(place)
-        self.room -= tokens
+        self._room -= tokens
         if candidate.matches:
             self._answers += tokens
         else:
@@ -118,7 +123,7 @@ class Choice:
 
     def _shortened(self, candidate: Candidate) -> Candidate:
         """The unit with as much of its text as fits."""
-        fitting = chars_within(candidate.text, self.room, self._counter)
+        fitting = chars_within(candidate.text, self._room, self._counter)
         if fitting >= len(candidate.text):
             return candidate
         text = candidate.text[: boundary_before(candidate.text, fitting)]

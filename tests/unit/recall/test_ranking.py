@@ -10,9 +10,10 @@ import pytest
 from plimsoll.message import Message, Text, ToolResult, text_message
 from plimsoll.recall.days import asked_days, day_of, day_said
 from plimsoll.recall.index import Index
+from plimsoll.recall.kinds import KINDS
 from plimsoll.recall.search import search
 from plimsoll.recall.units import NUMBER, OPENING, QUESTION, TIME, kinds_of, unit_ends
-from plimsoll.recall.words import Terms
+from plimsoll.recall.words import EXAMPLE_TERMS, Terms, stem
 from plimsoll.tokens.estimate import EstimatingCounter
 
 COUNTER = EstimatingCounter()
@@ -277,6 +278,21 @@ def test_a_kind_finds_its_examples(said, asked):
     texts = [*days_apart(15), said, *days_apart(15)]
 
     assert found(texts, asked, max_tokens=60)[0].text == said
+
+
+def test_kinds_and_examples_are_words_that_texts_have():
+    """Each is one term, as a text with it has it: of a name with a hyphen the parts would be."""
+    listed = {*KINDS, *(example for examples in KINDS.values() for example in examples)}
+
+    assert {word for word in listed if Terms().of(word) != {stem(word)}} == set()
+
+
+@pytest.mark.parametrize(
+    "asked", ["does it work", "what causes the error", "is this item in place", "the major version"]
+)
+def test_words_of_many_uses_name_no_kind(asked):
+    """A question with them finds no statement that is only an example of what they may mean."""
+    assert EXAMPLE_TERMS.keys() & Terms().of(asked) == set()
 
 
 def test_an_example_counts_less_than_the_word():
