@@ -137,7 +137,7 @@ def alone(ledger, counter, budget, spent):
     rendered = render(ledger, tokens_max=budget - 4, counter=counter, covers=(0, ledger.end))
     spent["render_s"] += time.perf_counter() - began
     assert rendered.tokens <= budget
-    spent["unused_share"] += max(0.0, 1 - rendered.tokens / max(1, budget - 4)) if rendered.facts_left else 0.0
+    spent["unused_share"] += max(0.0, 1 - rendered.tokens / max(1, budget - 4))
     spent["renders"] += 1
     return [{"role": "user", "content": rendered.text}]
 

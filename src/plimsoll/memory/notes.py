@@ -10,7 +10,7 @@ from plimsoll.compaction.notes_shown import NOTES_HEADERS
 from plimsoll.formats.provenance import notice
 from plimsoll.protocols import Memory, TokenCounter
 from plimsoll.summary.frame import neutralised
-from plimsoll.summary.ledger.sentences import cjk_share
+from plimsoll.truncation.marker import language_of
 
 NOTES_TOKENS_MAX = 500
 """Tokens of the notes, if no other number is asked for."""
@@ -28,8 +28,7 @@ def notes_of(
     memories: Sequence[Memory], *, tokens_max: int, counter: TokenCounter
 ) -> tuple[str | None, tuple[Memory, ...]]:
     """Notes of as many memories as fit, and which those are. The memories are given the most important first."""
-    share = cjk_share("".join(memory.text for memory in memories[:20]))
-    language: Literal["en", "zh"] = "zh" if share > 0.3 else "en"
+    language = language_of("".join(memory.text for memory in memories[:20]))
     shown: list[Memory] = []
     for memory in memories:
         text = _framed([*shown, memory], language)

@@ -12,6 +12,7 @@ from plimsoll.light.regex import regex
 from plimsoll.summary.kept import kept
 from plimsoll.summary.ledger.fact import is_recalled, speaker_of
 from plimsoll.summary.ledger.sentences import has_digit
+from plimsoll.summary.scripts import MARKS, is_english, is_spaceless, terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,6 +25,7 @@ _CLAUSE = regex(
     r"|, (?=but |so |which |and (?:it|that|he|she|they|we|i|now) ))",
     re.IGNORECASE,
 )
+_ASKS = ("?", "？", "؟")
 _SEPARATORS = (", ", ". ", "! ", "? ", " -", "...", ";", "–", "—")
 """What `_CLAUSE` splits at has one of these; most sentences have none."""
 
@@ -46,7 +48,7 @@ _LOOSE = regex(
 )
 """Words that tell how much, and `this` but where it tells when."""
 
-_WORD = regex(r"[A-Za-z0-9][\w'’:.,/$%-]*[\w%]|[A-Za-z0-9]|\$[0-9.,]+")
+_WORD = regex(rf"[^\W_][\w{MARKS}'’:.,/$%-]*[\w{MARKS}%]|[^\W_]|\$[0-9.,]+")
 _DROPPED = frozenset(
     """
     a an the i i'm i've i'd i'll im ive we we're we've we'd we'll our really just very super totally quite pretty truly
@@ -55,10 +57,6 @@ _DROPPED = frozenset(
     """.split()
 )
 """Words a reader does without: the speaker stands in front, and nothing hangs on an article."""
-
-_ENGLISH = frozenset("the and of to is that it was with this have you my for are not".split())
-_ENGLISH_SHARE, _ENGLISH_WORDS_MIN, _ENGLISH_READ_MAX = 0.06, 40, 300
-"""Share of the words of English text that these are at least, the least number of words, and of the newest texts, to tell by."""
 
 _STOP = frozenset(
     """
@@ -74,7 +72,7 @@ _ASKED_OF_YOU = frozenset(
 )
 """Words of questions that say nothing about what is asked."""
 
-_ANSWER_WORDS, _QUESTION_CHARS_MAX = 4, 36
+_ANSWER_WORDS, _ANSWER_CHARS, _QUESTION_CHARS_MAX = 4, 8, 36
 _ANSWERED = "?"
 
 _GENERIC = frozenset(
@@ -187,7 +185,7 @@ def clauses(facts: Sequence[Fact]) -> list[Clause]:
     """The clauses of these chat facts that say something, in order, each shortened; all of them where none does. Linear."""
     names = {speaker_of(fact) for fact in facts}
     callings = frozenset(word.casefold() for name in names for word in _callings(name))
-    pieces = list(_pieces(facts, callings, is_english=_is_english(facts)))
+    pieces = list(_pieces(facts, callings, shortens=is_english([fact.text for fact in facts])))
     spread = Counter(chain.from_iterable(piece.short.words for piece in pieces))
     worth = {word: _worth(word, count, len(pieces)) for word, count in spread.items()}
     telling = [piece for piece in pieces if piece.short.says_something] or pieces
@@ -202,13 +200,7 @@ def clauses(facts: Sequence[Fact]) -> list[Clause]:
     return made
 
 
-def _is_english(facts: Sequence[Fact]) -> bool:
-    """Return whether talk is English, or too short to tell. In other languages `a`, `has` or `so` are words that count."""
-    words = [word for fact in facts[-_ENGLISH_READ_MAX:] for word in fact.text.lower().split()]
-    return len(words) < _ENGLISH_WORDS_MIN or sum(map(_ENGLISH.__contains__, words)) >= _ENGLISH_SHARE * len(words)
-
-
-def _pieces(facts: Sequence[Fact], callings: frozenset[str], *, is_english: bool) -> Iterator[_Piece]:
+def _pieces(facts: Sequence[Fact], callings: frozenset[str], *, shortens: bool) -> Iterator[_Piece]:
     asked, asker = "", ""
     for place, fact in enumerate(facts):
         speaker = speaker_of(fact)
@@ -217,12 +209,12 @@ def _pieces(facts: Sequence[Fact], callings: frozenset[str], *, is_english: bool
         is_first_person = is_kept or _FIRST_PERSON.search(fact.text) is not None
         has_parts = any(map(fact.text.__contains__, _SEPARATORS))
         for clause, raw in enumerate(_CLAUSE.split(fact.text) if has_parts else (fact.text,)):
-            is_question = raw.rstrip().endswith("?") or (fact.state == "question" and raw == fact.text)
+            is_question = raw.rstrip().endswith(_ASKS) or (fact.state == "question" and raw == fact.text)
             answers = bool(asked) and speaker != asker
-            short = _read(raw, callings, is_english)
+            short = _read(raw, callings, shortens=shortens)
             if short.text:
                 shown = short.text
-                if answers and not is_question and shown.count(" ") < _ANSWER_WORDS:
+                if answers and not is_question and _is_short(shown):
                     shown, asked = _with_question(shown, asked), _ANSWERED
                 yield _Piece(short, shown, fact, speaker, is_first_person, place, clause, is_question, answers, is_kept)
             if is_question:
@@ -231,9 +223,16 @@ def _pieces(facts: Sequence[Fact], callings: frozenset[str], *, is_english: bool
                 asked = ""
 
 
+def _is_short(answer: str) -> bool:
+    """Whether an answer has few words; in a script without spaces, few characters."""
+    return len(answer) < _ANSWER_CHARS if is_spaceless(answer) else answer.count(" ") < _ANSWER_WORDS
+
+
 def _with_question(answer: str, question: str) -> str:
     """A short answer behind what its question asks about, if the question says that shortly and the answer does not."""
-    words = [word for word in question.rstrip("?").split() if word.casefold().strip(",") not in _ASKED_OF_YOU]
+    words = [
+        word for word in question.rstrip("".join(_ASKS)).split() if word.casefold().strip(",") not in _ASKED_OF_YOU
+    ]
     about = " ".join(words)
     if not words or len(about) > _QUESTION_CHARS_MAX or set(content(about)) <= set(content(answer)):
         return answer
@@ -241,9 +240,9 @@ def _with_question(answer: str, question: str) -> str:
 
 
 @kept(6_000)
-def _read(clause: str, callings: frozenset[str], is_english: bool) -> _Short:  # noqa: FBT001 - part of what is kept
-    """A clause, shortened. Readings are kept: a conversation is rendered several times, with nearly the same clauses."""
-    short = shorten(clause, callings) if is_english else clause.strip(" ,.!;:-")
+def _read(clause: str, callings: frozenset[str], *, shortens: bool) -> _Short:
+    """A clause, shortened if it is English. Readings are kept: a conversation is rendered several times, with few new clauses."""
+    short = shorten(clause, callings) if shortens else clause.strip(" ,.!;:-")
     folded = short.lower()
     words, tokens = tuple(content(short)), folded.translate(_TO_SPACES).split()
     # Names are capital letters after the first one, or quoted: most clauses have neither, and are not searched.
@@ -288,7 +287,8 @@ def shorten(text: str, callings: Iterable[str] = ()) -> str:
 
 def content(text: str) -> list[str]:
     """Its words that carry information, lower-case, plural and possessive endings off."""
-    return list(filter(None, map(_carried, _WORD.findall(text.replace("’", "'")))))
+    words = _WORD.findall(text.replace("’", "'"))
+    return list(filter(None, map(_carried, words if text.isascii() else terms(words))))
 
 
 @kept(8_192)

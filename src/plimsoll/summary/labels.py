@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from plimsoll.light.brief import pluralize
 from plimsoll.light.dataclass import dataclass
-from plimsoll.summary.ledger.sentences import cjk_share
+from plimsoll.truncation.marker import han_chars
 
 if TYPE_CHECKING:
     from plimsoll.summary.frame import Language
@@ -115,6 +115,7 @@ def labels(language: Language) -> Labels:
 
 
 def dominant(ledger: Ledger) -> Language:
-    """Return `zh` if at least a fifth of the characters in requests and dialogue are CJK, else `en`."""
+    """Return `zh` if at least a fifth of the characters in requests and dialogue are Han, and it is not Japanese, else `en`."""
     facts = [*ledger.of("request")[:_SAMPLE_FACTS], *ledger.of("chat")[:_SAMPLE_FACTS], *ledger.of("decision")[:10]]
-    return "zh" if cjk_share("".join(fact.text[:400] for fact in facts)) >= 0.2 else "en"
+    text = "".join(fact.text[:400] for fact in facts)
+    return "zh" if 5 * han_chars(text) >= max(1, len(text)) else "en"

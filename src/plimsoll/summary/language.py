@@ -8,6 +8,7 @@ from plimsoll.light.regex import regex
 from plimsoll.message import Message
 from plimsoll.policy.presets import Language as Wanted
 from plimsoll.summary.frame import Language
+from plimsoll.truncation.marker import han_chars
 
 SAMPLE_CHARS = 20_000
 """Number of characters of user and assistant text to examine."""
@@ -15,7 +16,6 @@ SAMPLE_CHARS = 20_000
 CHINESE_SHARE = 0.15
 """Chinese text exceeds this share of Han characters even with code and names; English text with a Chinese word does not."""
 
-_HAN = regex(r"[\u3400-\u9fff]+")
 _WORDS = regex(r"[^\W\d_]+")
 
 
@@ -23,14 +23,15 @@ def language_of(messages: Iterable[Message], wanted: Wanted = "auto") -> Languag
     """Return the wanted language, or detect `en` or `zh` from the script of user and assistant text."""
     if wanted != "auto":
         return wanted
-    han = letters = seen = 0
+    letters = seen = 0
+    texts: list[str] = []
     for message in messages:
         if message.role not in ("user", "assistant"):
             continue
         text = message.text[:2_000]
-        han += 0 if text.isascii() else sum(map(len, _HAN.findall(text)))
+        texts.append("" if text.isascii() else text)
         letters += sum(map(len, _WORDS.findall(text)))
         seen += len(text)
         if seen >= SAMPLE_CHARS:
             break
-    return "zh" if han > letters * CHINESE_SHARE else "en"
+    return "zh" if han_chars("".join(texts)) > letters * CHINESE_SHARE else "en"

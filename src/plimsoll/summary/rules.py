@@ -10,7 +10,7 @@ from plimsoll.summary import repeated, sections, values
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.labels import Labels, dominant, labels, number_of
 from plimsoll.summary.layout import bullets
-from plimsoll.summary.ledger.sentences import line
+from plimsoll.summary.ledger.sentences import cut_at_word, line
 from plimsoll.summary.room import TITLE_TOKENS, allot, bias_of, estimate, goal_weight, heading_tokens, title_tokens
 
 if TYPE_CHECKING:
@@ -374,12 +374,13 @@ class _Page:
         return values.best_of(repeated.values(self.ledger), self.ledger.end, self.tokens_max, self.counter) or said
 
     def _truncated(self, text: str) -> RuleSummary:
-        """Return as many leading characters as fit, by bisection, for a budget of a few tokens."""
-        low, high = 0, len(text)
+        """Return as much of the beginning as fits, by bisection, for a budget of a few tokens."""
+        low, high = (0 if self.counter.upper(text) > self.tokens_max else len(text)), len(text)
         while low < high:
             middle = (low + high + 1) // 2
-            if self.counter.upper(text[:middle]) <= self.tokens_max:
+            if self.counter.upper(cut_at_word(text, middle)) <= self.tokens_max:
                 low = middle
             else:
                 high = middle - 1
-        return self._rendered(text[:low], self.counter.upper(text[:low]) if low else 0)
+        start = cut_at_word(text, low) if low > 1 else ""
+        return self._rendered(start, self.counter.upper(start) if start else 0)

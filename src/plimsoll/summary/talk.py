@@ -238,6 +238,7 @@ def _ranked(candidates: Sequence[Candidate], chars: int, overhead: int) -> list[
     heapify(heap)
     ranked: list[Item] = []
     again: list[Item] = []
+    told: set[tuple[str, str, str]] = set()
     used = 0
     while heap and used < chars:
         _, index = heap[0]
@@ -247,9 +248,10 @@ def _ranked(candidates: Sequence[Candidate], chars: int, overhead: int) -> list[
             continue
         heappop(heap)
         item, words, whose, _ = candidates[index]
-        if now > _GAIN_MIN:
+        if now > _GAIN_MIN or (whose, item.group, item.text) in told:
             again.append(item)
             continue
+        told.add((whose, item.group, item.text))
         ranked.append(item._replace(value=float(len(candidates) - len(ranked))))
         said.setdefault(whose, set()).update(words)
         used += len(item.text) + overhead

@@ -11,6 +11,7 @@ from plimsoll.light.regex import regex
 from plimsoll.summary.item import Item
 from plimsoll.summary.kept import kept
 from plimsoll.summary.ledger.fact import CAPS, is_recalled, speaker_of, topic_of
+from plimsoll.summary.scripts import MARKS, is_english, is_spaceless
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,7 +30,7 @@ _READ_MAX = 600
 """Topics that one message gives at most."""
 
 _WORDS_MAX = 3
-_WORD = regex(r"[^\W_][\w'’&/-]*|[^\w\s]|\n")
+_WORD = regex(rf"[^\W_][\w{MARKS}'’&/-]*|[^\w\s]|\n")
 _EDGES = "成为到改做用看说要请帮让给加写动把第个不修删添换调查找再先后好吧呢吗"
 """Characters that stand before or after what a Chinese phrase names."""
 
@@ -57,6 +58,8 @@ def topics(  # noqa: PLR0913 - what was said, and how it is read
     recalled = ledger.of("topic")
     asked = [fact for fact in said if (named or fact.origin == "user") and not (recalled and is_recalled(fact))]
     asked = asked[-_READ_MAX:]
+    if language == "en" and not is_english([fact.text for fact in asked]):
+        asked = []  # in a language whose function words are unknown, what comes up most is those
     names = {word.casefold() for fact in said for word in speaker_of(fact).split()} if named else set[str]()
     read = _Chinese(said or asked, subjects) if language == "zh" else _English(said or asked)
     merged: dict[str, tuple[_Phrase, int, int]] = {}
@@ -117,7 +120,7 @@ def _runs(text: str) -> tuple[str, ...]:
     runs: list[str] = []
     run: list[str] = []
     for word in [*_WORD.findall(text), ""]:
-        tells = bool(word) and dense.is_telling(word)
+        tells = bool(word) and dense.is_telling(word) and not is_spaceless(word)
         if tells:
             run.append(word)
         if run and (not tells or len(run) == _WORDS_MAX):

@@ -132,7 +132,17 @@ def check_reference(reference: object) -> None:
 
 
 def language_of(text: str) -> Literal["en", "zh"]:
-    """The language for markers in a text: "zh" if at least a fifth of its beginning is Han characters."""
+    """The language for markers in a text: "zh" if at least a fifth of its beginning is Han characters, and it is not Japanese."""
     sample = text[:_SAMPLE_CHARS]
-    han = sum("\u3400" <= char <= "\u9fff" for char in sample)
-    return "zh" if 5 * han > len(sample) else "en"
+    return "zh" if 5 * han_chars(sample) > len(sample) else "en"
+
+
+def han_chars(text: str) -> int:
+    """The number of Han characters of a text; 0 if there is half as much kana, because then it is Japanese."""
+    if text.isascii():
+        return 0
+    han = sum(map(len, _HAN.findall(text)))
+    return han if 2 * sum(map(len, _KANA.findall(text))) < han else 0
+
+
+_HAN, _KANA = regex(r"[\u3400-\u9fff]+"), regex(r"[\u3041-\u30fa\u30fc-\u30ff]+")
