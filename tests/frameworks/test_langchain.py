@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import uuid
 from typing import Any
 
 import pytest
@@ -21,7 +22,9 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
+from plimsoll.adapters.calls import session_name
 from plimsoll.adapters.langchain import LangChainDialect, PlimsollMiddleware
+from plimsoll.errors import SettingError
 
 WINDOW = 4_000
 TURNS = 150
@@ -86,7 +89,7 @@ def agent(model: Scripted, middleware: PlimsollMiddleware | None) -> Any:
     )
 
 
-def thread(name: str) -> Any:
+def thread(name: Any) -> Any:
     """A configuration of a thread."""
     return {"configurable": {"thread_id": name}, "recursion_limit": 4 * TURNS}
 
@@ -195,6 +198,24 @@ def test_metadata_is_kept(model: Scripted) -> None:
         assert message.response_metadata == original.response_metadata
         assert len(str(message.content)) < len(str(original.content))
     assert [message.id for message in given] == [message.id for message in conversation(12)]
+
+
+@pytest.mark.parametrize("id", [123, 1.5, uuid.UUID(int=7), "", "a\0b"])
+def test_a_thread_is_named_by_anything(id: Any) -> None:
+    """The framework takes numbers and UUIDs as they are; the session has them as text."""
+    middleware = PlimsollMiddleware(store="memory:", max_tokens=WINDOW)
+    made = agent(Scripted(seen=[], turns=1), middleware)
+    for _ in range(2):
+        made.invoke(asked("first"), thread(id))
+
+    [conversation] = middleware.conversations
+    assert conversation.session.name == session_name(str(id))
+
+
+def test_a_name_is_text() -> None:
+    """Anything else is refused where it is given, not in the first call of a model."""
+    with pytest.raises(SettingError, match="name: text is needed, not 123"):
+        PlimsollMiddleware(name=123)  # type: ignore[arg-type]
 
 
 def test_without_a_thread(model: Scripted, tmp_path: Any) -> None:

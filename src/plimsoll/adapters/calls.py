@@ -11,10 +11,11 @@ from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.compaction.view_message import Origins
 from plimsoll.conversations.conversation import HostConversation, Prepared
 from plimsoll.conversations.conversations import Conversations
-from plimsoll.errors import RequestNotManaged, UnsafeName, warn
+from plimsoll.errors import RequestNotManaged, SettingError, UnsafeName, warn
 from plimsoll.formats.overflow import Overflow, overflow_in
 from plimsoll.message import FormatName
 from plimsoll.policy.policy import PolicyChoice
+from plimsoll.policy.validation import short_repr
 from plimsoll.protocols import Durability
 from plimsoll.store.open import StoreSpec
 from plimsoll.store.paths import safe_name
@@ -135,13 +136,16 @@ class Managed(Generic[M]):
         """Keep conversations.
 
         Args:
-            name: The session of all of them; None: each has its own, as the class says.
+            name: The session of all of them; None: each has its own, as the class says. One that a session cannot have is replaced
+                by a name made from its hash.
             **options: store, model, max_tokens, policy, summarizer and so on, as of `plimsoll.open`. By default what fits in the
                 model's window is sent unchanged.
 
+        Raises: SettingError.
+
         """
         super().__init__(**self._framework)
-        self._name = name
+        self._name = None if name is None else session_name(name)
         self._calls = AdaptedCalls(self._dialect, options, self._format)
 
     @property
@@ -209,7 +213,9 @@ def conversations_for(options: ConversationOptions) -> Conversations:
 
 
 def session_name(name: str) -> str:
-    """A name that a session may have: the same one if it may, else one made from its hash."""
+    """A name that a session may have: the same one if it may, else one made from its hash. Raises SettingError for no text."""
+    if not isinstance(name, str):
+        raise SettingError("name", f"text is needed, not {short_repr(name)}")
     try:
         return safe_name(name)
     except UnsafeName:

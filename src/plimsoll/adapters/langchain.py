@@ -188,9 +188,9 @@ def _with(request: ModelRequest[Any], messages: list[Any]) -> ModelRequest[Any]:
 
 
 def _thread(request: ModelRequest[Any]) -> str | None:
-    """The thread of the agent's checkpointer, if it has one."""
-    about = getattr(request.runtime, "execution_info", None)
-    return getattr(about, "thread_id", None)
+    """The thread of the agent's checkpointer, if it has one. Programs also use numbers and UUIDs."""
+    found = getattr(getattr(request.runtime, "execution_info", None), "thread_id", None)
+    return None if found is None else str(found)
 
 
 def _model_name(model: Any) -> str | None:
