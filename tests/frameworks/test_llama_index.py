@@ -297,3 +297,18 @@ def test_only_models_are_managed() -> None:
             managed(wrong)  # type: ignore[type-var]
     with pytest.raises(SettingError):
         conversations_of(llm)
+
+
+def test_a_memory_for_each_request(tmp_path: Any) -> None:
+    """A program that makes the memory anew for each request has all messages in it; the one before need not be closed."""
+    made = []
+    for number in range(3):
+        made.append(PlimsollMemory("one", store=str(tmp_path)))
+        made[-1].put(ChatMessage(role="user", content=f"question {number}"))
+
+    for memory in made:
+        assert [message.content for message in memory.get_all()] == [f"question {number}" for number in range(3)]
+        assert len(memory.get()) == 3
+    made[0].reset()
+    assert made[2].get_all() == []
+    assert [found.name for found in plimsoll.sessions(str(tmp_path))] == ["one"]

@@ -142,3 +142,38 @@ def test_the_protocol_of_sessions(tmp_path: Any) -> None:
         again.filter.conversations.close()
 
     asyncio.run(use())
+
+
+def test_a_session_for_each_request(tmp_path: Any) -> None:
+    """A program that makes the object anew for each request has all items in it; the one before need not be closed."""
+
+    async def use() -> None:
+        items: Any = [{"role": "user", "content": f"item {number}"} for number in range(4)]
+        made = []
+        for number, item in enumerate(items):
+            made.append(PlimsollSession("one", store=str(tmp_path)))
+            assert await made[-1].get_items() == items[:number]
+            await made[-1].add_items([item])
+        assert await made[0].get_items() == items
+        assert await made[0].pop_item() == items[3]
+        assert await made[3].get_items() == items[:3]
+
+    asyncio.run(use())
+    assert [found.name for found in plimsoll.sessions(str(tmp_path))] == ["one"]
+
+
+def test_runs_with_a_session_for_each(tmp_path: Any) -> None:
+    """Each run of an agent goes on from those before it, also where its calls are compacted; no item is there twice."""
+    model, said, made = Scripted(turns=10), ["one", "two", "three"], []
+    for text in said:
+        made.append(PlimsollSession("one", store=str(tmp_path), max_tokens=WINDOW))
+        run(model, text, session=made[-1], chosen=made[-1].filter)
+    items: Any = asyncio.run(made[-1].get_items())
+
+    assert texts(items) == said
+    calls = [item["call_id"] for item in items if item.get("type") == "function_call"]
+    results = [item["call_id"] for item in items if item.get("type") == "function_call_output"]
+    assert sorted(calls) == sorted(results)
+    assert len(set(calls)) == len(calls) > 30
+    assert made[0].session.history() == items
+    assert made[0].session.compactions()

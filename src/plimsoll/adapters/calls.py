@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from types import MappingProxyType
 from typing import Any, Generic, Protocol, TypeAlias, TypedDict, TypeVar, Unpack
 
 from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.compaction.view_message import Origins
-from plimsoll.conversations.conversation import HostConversation, Prepared
+from plimsoll.conversations.conversation import HostConversation
 from plimsoll.conversations.conversations import Conversations
-from plimsoll.errors import RequestNotManaged, SettingError, UnsafeName, warn
+from plimsoll.conversations.prepared import Prepared
+from plimsoll.errors import RequestNotManaged, SessionBusy, SettingError, UnsafeName, on_failure, warn
 from plimsoll.formats.overflow import Overflow, overflow_in
 from plimsoll.message import FormatName
 from plimsoll.policy.policy import PolicyChoice
 from plimsoll.policy.validation import short_repr
 from plimsoll.protocols import Durability
+from plimsoll.session.session import Session
 from plimsoll.store.open import StoreSpec
 from plimsoll.store.paths import safe_name
 from plimsoll.tokens.counter import CounterChoice
@@ -122,6 +125,40 @@ def _is_whole(span: range, at: int, view: Sequence[Wire], origins: Origins, wire
     return places.stop <= len(view) and all(
         origins[place] == (of,) and view[place] == wires[of] for place, of in zip(places, span, strict=True)
     )
+
+
+class KeptList:
+    """The session in which a framework's memory keeps its list of messages. Thread-safe.
+
+    Other memories of that name may change it: of this process one after the other, of others once this one was closed.
+    """
+
+    def __init__(self, conversations: Conversations, name: str, format: FormatName) -> None:
+        self._conversations, self._name, self._format = conversations, name, format
+        self._seen: tuple[HostConversation, int] | None = None
+
+    @property
+    def session(self) -> Session:
+        """The session. Raises StoreError, which is SessionBusy where another process has it open."""
+        return self._conversation().own_session()
+
+    @contextmanager
+    def in_use(self) -> Iterator[tuple[Session, bool]]:
+        """The session, and whether nobody else can have changed it since the last time. Raises as `session`."""
+        conversation = self._conversation()
+        with conversation.lock, on_failure(self._forget):
+            session = conversation.own_session()
+            before, self._seen = self._seen, (conversation, conversation.closings)
+            yield session, self._seen == before
+
+    def _conversation(self) -> HostConversation:
+        found = self._conversations.find([], format=self._format, name=self._name)
+        if found.name != self._name:  # it could not be had for a call of the model, which another one was kept of
+            raise SessionBusy(self._name)
+        return found
+
+    def _forget(self) -> None:
+        self._seen = None
 
 
 class Managed(Generic[M]):

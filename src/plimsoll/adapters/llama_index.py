@@ -27,6 +27,7 @@ except ImportError as error:
 from plimsoll.adapters.calls import (
     AdaptedCalls,
     ConversationOptions,
+    KeptList,
     ModelCall,
     Wire,
     class_over,
@@ -51,7 +52,8 @@ class PlimsollMemory(BaseMemory):
 
     _calls: Any = PrivateAttr()
     _name: str = PrivateAttr()
-    _messages: list[ChatMessage] | None = PrivateAttr(default=None)
+    _kept: Any = PrivateAttr()
+    _messages: list[ChatMessage] = PrivateAttr(default_factory=list)
 
     def __init__(self, name: str, **options: Unpack[ConversationOptions]) -> None:
         """Open a session, or create it.
@@ -65,6 +67,7 @@ class PlimsollMemory(BaseMemory):
         super().__init__()
         self._name = session_name(name)
         self._calls = AdaptedCalls(LlamaIndexDialect(), options)
+        self._kept = KeptList(self._calls.conversations, self._name, "openai-chat")
 
     @classmethod
     def class_name(cls) -> str:
@@ -92,25 +95,31 @@ class PlimsollMemory(BaseMemory):
         return list(call.messages)
 
     def get_all(self) -> list[ChatMessage]:
-        """All messages."""
-        if self._messages is None:
-            wires = self.conversations.find([], format="openai-chat", name=self._name).session.history()
-            self._messages = [LlamaIndexDialect().built(wire, None) for wire in wires]
-        return list(self._messages)
+        """All messages. Raises StoreError, which is SessionBusy where another process has the session open."""
+        return self._held(lambda held: held)
 
     def put(self, message: ChatMessage) -> None:
         """Add a message."""
-        self.set([*self.get_all(), message])
+        self.put_messages([message])
 
     def put_messages(self, messages: list[ChatMessage]) -> None:
         """Add messages."""
-        self.set([*self.get_all(), *messages])
+        self._held(lambda held: [*held, *messages])
 
     def set(self, messages: list[ChatMessage]) -> None:
         """Replace all messages. Those before stay in the log of the session."""
-        wires = self._calls.recorded(messages)
-        self.conversations.find([], format="openai-chat", name=self._name).session.sync(wires)
-        self._messages = list(messages)
+        self._held(lambda _: list(messages))
+
+    def _held(self, changed: Callable[[list[ChatMessage]], list[ChatMessage]]) -> list[ChatMessage]:
+        """What is held after a change. It is read anew where others may have changed it."""
+        with self._kept.in_use() as (session, is_current):
+            if not is_current:
+                self._messages = [LlamaIndexDialect().built(wire, None) for wire in session.history()]
+            wanted = changed(self._messages)
+            if wanted is not self._messages:
+                session.sync(self._calls.recorded(wanted))
+                self._messages = wanted
+            return list(wanted)
 
     def reset(self) -> None:
         """Remove all messages. They stay in the log of the session."""

@@ -9,7 +9,8 @@ The filter alone also works, for programs that keep the list of items themselves
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Unpack
 
 from plimsoll.errors import MissingExtra
@@ -21,7 +22,7 @@ try:
 except ImportError as error:
     raise MissingExtra("openai-agents", needed_for="plimsoll.adapters.openai_agents") from error
 
-from plimsoll.adapters.calls import ConversationOptions, Managed, Wire, session_name
+from plimsoll.adapters.calls import ConversationOptions, KeptList, Managed, Wire, session_name
 from plimsoll.session.session import Session
 
 
@@ -82,16 +83,16 @@ class PlimsollSession(SessionABC):
         """
         self.session_id = session_id
         self.session_settings: SessionSettings | None = None
-        self._name = session_name(session_id)
-        self.filter = PlimsollFilter(name=self._name, **options)
+        self.filter = PlimsollFilter(name=session_name(session_id), **options)
         """For `RunConfig(call_model_input_filter=...)`."""
-        self._items: list[Any] | None = None
-        """What the runner has added so far; None before it was read."""
+        self._kept = KeptList(self.filter.conversations, session_name(session_id), "openai-responses")
+        self._items: list[Any] = []
+        """What the runner has added so far, once it was read."""
 
     @property
     def session(self) -> Session:
-        """The session of plimsoll. Raises StoreError."""
-        return self.filter.conversations.find([], format="openai-responses", name=self._name).session
+        """The session of plimsoll. Raises StoreError, which is SessionBusy where another process has it open."""
+        return self._kept.session
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """The newest `limit` items, whole; None: all."""
@@ -107,28 +108,38 @@ class PlimsollSession(SessionABC):
         items = await self.get_items()
         if not items:
             return None
-        await asyncio.to_thread(self._hold, items[:-1])
+        await asyncio.to_thread(self._hold, lambda held: held[:-1])
         return items[-1]
 
     async def clear_session(self) -> None:
         """Remove all items. They stay in the log of the session."""
-        await asyncio.to_thread(self._hold, [])
+        await asyncio.to_thread(self._hold, lambda _: [])
 
     def _read(self) -> list[Any]:
-        if self._items is None:
-            self._items = self.session.history()
-        return self._items
+        with self._current():
+            return self._items
 
     def _add(self, items: Sequence[Any]) -> None:
-        held = [*self._read(), *items]
-        if self.filter.newest is not None and self.filter.newest[: len(held)] == held:
+        with self._current() as session:
+            held = [*self._items, *items]
+            if self.filter.newest is None or self.filter.newest[: len(held)] != held:
+                session.sync(held)
+                self.filter.newest = held
             self._items = held
-        else:
-            self._hold(held)
 
-    def _hold(self, items: list[Any]) -> None:
-        self.session.sync(items)
-        self._items = self.filter.newest = items
+    def _hold(self, changed: Callable[[list[Any]], list[Any]]) -> None:
+        with self._current() as session:
+            held = changed(self._items)
+            session.sync(held)
+            self._items = self.filter.newest = held
+
+    @contextmanager
+    def _current(self) -> Iterator[Session]:
+        """The session, of which the items are read anew where others may have changed them."""
+        with self._kept.in_use() as (session, is_current):
+            if not is_current:
+                self._items, self.filter.newest = session.history(), None
+            yield session
 
 
 def _described(tool: Any) -> Wire:

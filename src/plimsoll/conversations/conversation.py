@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from plimsoll.api.fit import fit
-from plimsoll.compaction.view_message import Origins
 from plimsoll.conversations.content import RequestContent
 from plimsoll.conversations.inner import ROUNDS_MAX, InnerCalls, before_answer, found_by, inner_calls
+from plimsoll.conversations.open_here import WAIT_S, taken
 from plimsoll.conversations.prefix import Listing, said
+from plimsoll.conversations.prepared import Prepared, stateless
 from plimsoll.conversations.redaction import Redaction
 from plimsoll.errors import PlimsollError, StoreError
 from plimsoll.formats.intake import received
 from plimsoll.formats.overflow import Overflow
 from plimsoll.formats.requests import RequestParts, api_of, parts_of, with_messages, with_more, with_tools
-from plimsoll.light.dataclass import dataclass
 from plimsoll.message import FormatName
 from plimsoll.records.usage import Usage, usage_of
 from plimsoll.tokens.counter import counter_for
@@ -32,34 +31,6 @@ HARDER_SHARE = 0.6
 
 SAFETY_SHARE = 0.95
 """Where the provider said how long it was, it is brought to this share of what was allowed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
-    """A request to send."""
-
-    body: Mapping[str, Any]
-    """The body that was given, the same object, or a copy with other messages."""
-    changed: bool = False
-    """True if it is a copy with other messages."""
-    conversation: HostConversation | None = field(default=None, repr=False)
-    """None if the provider keeps the conversation, or the body is none that can be read."""
-    tokens: int = 0
-    """Upper bound of the tokens of the messages and tools that are sent."""
-    budget_tokens: int = 0
-    """What these may use."""
-    room_tokens: int = 0
-    """What may be added before anything of the conversation is changed; 0 if the body was."""
-    problem: str | None = None
-    """What went wrong; the request can be sent all the same."""
-    find_origins: Callable[[], Origins] | None = field(default=None, repr=False)
-    """Gives for each message of a changed body the positions of the given messages that it came from."""
-    number: int = 0
-    """Number of the request in its conversation."""
-    searches: int = 0
-    """Answers to it so far that only searched."""
-    offers_tools: bool = False
-    """True if the model may search with the tools of recall: before the answer is handed on, ask `searched` of the conversation."""
 
 
 class HostConversation:
@@ -84,6 +55,8 @@ class HostConversation:
         self.is_compacted = False
         """True if that was a view."""
         self.lock = RLock()
+        self.closings = 0
+        """How often others were let have the session."""
         self._settings = settings
         self._rename = rename
         self._session: Session | None = None
@@ -94,6 +67,8 @@ class HostConversation:
         self._number = 0
         self._is_repaired = False
         self._inner = InnerCalls()
+        self._moved: str | None = None
+        """Why the session has another name now, until that was said."""
         self._is_recovered = False
         """True once the searches of an earlier time were looked for."""
 
@@ -103,6 +78,13 @@ class HostConversation:
         with self.lock:
             if self._session is None:
                 self._session = self._opened()
+            return self._session
+
+    def own_session(self) -> Session:
+        """The session of this name and no other: its host reads its list from there. Raises StoreError."""
+        with self.lock:
+            if self._session is None:
+                self._session = self._taken(WAIT_S)
             return self._session
 
     @property
@@ -147,7 +129,8 @@ class HostConversation:
             try:
                 content = content or self._settings.reader.read(parts, self._credentials)
                 found = self._synced(request, parts, content, budget, overflow)
-                return replace(found, number=self._number)
+                moved, self._moved = self._moved, None
+                return replace(found, number=self._number, problem=moved)
             except StoreError as error:
                 self.close()
                 limit = min(budget, self._limit_tokens or budget)
@@ -246,9 +229,13 @@ class HostConversation:
     def close(self) -> None:
         """Close the session, which is opened again when it is needed."""
         with self.lock:
-            session, self._session = self._session, None
-            if session is not None:
-                session.close()
+            self.closings += 1
+            self._shut()
+
+    def _shut(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()
 
     def _record(self, wires: Sequence[Any], found: Sequence[Any] | None) -> None:
         """Record an answer, and what its searches found that came together with calls of the host's tools."""
@@ -288,7 +275,7 @@ class HostConversation:
         redaction.note(self._inner.secrets)
         self.known, self.answer = content.listing, frozenset()
         if model != self._model and self._model is not None:
-            self.close()
+            self._shut()
         self._model = model
         allowed = max(1, min(budget, self._limit_tokens or budget) - self._hidden(redaction))
         session = self.session
@@ -347,41 +334,15 @@ class HostConversation:
 
     def _opened(self) -> Session:
         try:
-            session = self._settings.open(self.name, self.format, self._model)
-        except StoreError:
+            session = self._taken()
+        except StoreError as error:
             self.name = self._rename(self)
-            session = self._settings.open(self.name, self.format, self._model)
+            session = self._taken()
+            self._moved = f"{error}; the conversation is kept as {self.name!r}"
         if self._settings.recall_tools and not self._is_recovered:
             self._inner.recover(session.history())
         self._is_recovered = True
         return session
 
-
-def stateless(  # noqa: PLR0913 - what a request is, and what went wrong
-    request: Mapping[str, Any],
-    parts: RequestParts,
-    budget: int,
-    settings: Settings,
-    *,
-    problem: str,
-    conversation: HostConversation | None = None,
-) -> Prepared:
-    """The body to send without a session: its messages fitted by themselves."""
-    unchanged = Prepared(body=request, conversation=conversation, budget_tokens=budget, problem=problem)
-    try:
-        fitted = fit(
-            parts.messages,
-            max_tokens=budget,
-            model=settings.model or parts.model,
-            tools=parts.tools,
-            format=parts.format,
-            system=parts.system,
-            counter=settings.counter,
-        )
-    except (PlimsollError, RecursionError):
-        return unchanged
-    report = fitted.report
-    if report.tokens_before <= report.budget:
-        return replace(unchanged, tokens=report.tokens_before)
-    body = with_messages(request, parts, fitted.messages)
-    return replace(unchanged, body=body, changed=True, tokens=report.tokens_after, find_origins=lambda: fitted.origins)
+    def _taken(self, wait_s: float = 0) -> Session:
+        return taken(self, lambda waits_s: self._settings.open(self.name, self.format, self._model, waits_s), wait_s)

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from plimsoll.compaction.drive import AsyncSummarizer, checked
 from plimsoll.conversations.content import ContentReader, RequestContent
-from plimsoll.conversations.conversation import HostConversation, Prepared, stateless
+from plimsoll.conversations.conversation import HostConversation
 from plimsoll.conversations.inner import TOOLS_TOKENS, as_given
 from plimsoll.conversations.prefix import Likeness, Listing, best, likeness, listing
+from plimsoll.conversations.prepared import Prepared, stateless
 from plimsoll.conversations.settings import Settings, chosen_policy
 from plimsoll.errors import Closes, PlimsollError, StoreError
 from plimsoll.formats.format import SystemText
@@ -96,6 +97,8 @@ class Conversations(Closes):
         """By how they begin, the newest used last."""
         self._opened: dict[HostConversation, None] = {}
         """Those whose session may be open, the newest used last."""
+        self._moved: dict[str, str] = {}
+        """The names of sessions that had to be replaced, and those of the others."""
         self._stored: dict[str, list[str]] | None = None
         """Names of stored sessions by what they begin with; None before the store was listed."""
 
@@ -199,7 +202,7 @@ class Conversations(Closes):
 
     def _found(self, parts: RequestParts, name: str | None, given: Listing) -> HostConversation:
         if name is not None:
-            return self._used(self._named(safe_name(name), parts.format), given)
+            return self._used(self._named(self._moved.get(safe_name(name), name), parts.format), given)
         alike = reversed(self._alike.get(given.opening, {}))
         known = best((self._likeness(given, one, parts.format), one) for one in alike)
         found = known or self._from_store(given, parts.format) or self._named(_new_name(given), parts.format)
@@ -247,6 +250,8 @@ class Conversations(Closes):
         """Another name for a conversation whose session cannot be written: by another process, or damaged."""
         with self._lock:
             name = _new_name(conversation.known)
+            if len(self._moved) < KNOWN_MAX:
+                self._moved[conversation.name] = name
             if self._known.get(conversation.name) is conversation:
                 self._known[name] = self._known.pop(conversation.name)
         return name

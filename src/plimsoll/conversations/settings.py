@@ -75,7 +75,7 @@ class Settings:
         if model in self.ceilings or len(self.ceilings) < WINDOWS_MAX:
             self.ceilings[model] = min(sent_tokens, self.ceilings.get(model, sent_tokens))
 
-    def open(self, name: str, format: FormatName, model: str | None) -> Session:
+    def open(self, name: str, format: FormatName, model: str | None, wait_s: float = 0) -> Session:
         """Open the session of a conversation. Raises StoreError."""
         return open_session(
             name,
@@ -86,6 +86,7 @@ class Settings:
             format=format,
             counter=self.counter,
             summarizer=self.summarizer,
+            wait_s=wait_s,
             recall_tools=INNER_TOOLS._asdict() if self.recall_tools else False,
         )
 
