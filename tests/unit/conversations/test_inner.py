@@ -35,9 +35,9 @@ def begun() -> list[Wire]:
     return [message for turn in turns for message in turn]
 
 
-def conversations(store: Any = "memory:") -> Conversations:
+def conversations(store: Any = "memory:", max_tokens: int = 3_000) -> Conversations:
     """Conversations whose models may search."""
-    return Conversations(store, model="gpt-4o", max_tokens=3_000, recall_tools=True)
+    return Conversations(store, model="gpt-4o", max_tokens=max_tokens, recall_tools=True)
 
 
 class Host:
@@ -73,8 +73,9 @@ def calls_of(sent: Prepared) -> list[str]:
 
 def test_equal_turns_have_their_own_searches() -> None:
     """A question and an answer that come again do not bring the calls of the first time with them."""
-    with conversations() as kept:
+    with conversations(max_tokens=6_000) as kept:  # half of it holds what three searches find
         host = Host(kept)
+        host.messages += begun()
         sent = [calls_of(host.ask("Continue.", "Done.", 1)) for _ in range(3)]
         sent.append(calls_of(host.ask("End.", "Yes.", 0)))
         assert sent == [
