@@ -70,7 +70,7 @@ def memory_lines(found: Sequence[Memory]) -> Iterable[str]:
         origin = next((found for found in reversed(memory.origins) if found.session), None)
         where = "" if origin is None else f", session {origin.session}{f', {origin.message}' if origin.message else ''}"
         about = f"{memory.kind}, by {memory.by}, {when(memory.time_ms, full=True)}{where}"
-        yield f"- {one_line(memory.text, _MEMORY_CHARS_MAX)} ({about})"
+        yield f"- {one_line(memory.text, _MEMORY_CHARS_MAX)} ({one_line(about, _MEMORY_CHARS_MAX)})"
 
 
 def _change(before: int, after: int, actions: Sequence[Action], note: str | None) -> Iterable[str]:

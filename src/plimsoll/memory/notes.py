@@ -10,6 +10,7 @@ from plimsoll.compaction.notes_shown import NOTES_HEADERS
 from plimsoll.formats.provenance import notice
 from plimsoll.protocols import Memory, TokenCounter
 from plimsoll.summary.frame import neutralised
+from plimsoll.summary.ledger.sentences import line
 from plimsoll.truncation.marker import language_of
 
 NOTES_TOKENS_MAX = 500
@@ -20,6 +21,7 @@ _SPEAKERS = {
     "en": {"user": "said by the user", "assistant": "said by the assistant", "tool": "said by a tool"},
     "zh": {"user": "用户所说", "assistant": "助手所说", "tool": "工具所说"},
 }
+_NAME_CHARS_MAX = 80
 _TIME_S_MAX = 253_402_300_799
 """The end of the year 9999."""
 
@@ -44,9 +46,9 @@ def _framed(memories: Sequence[Memory], language: Literal["en", "zh"]) -> str:
 
 
 def _line(memory: Memory, language: Literal["en", "zh"]) -> str:
-    """A memory in one line. Brackets could close the fence in the eyes of a model."""
-    text = memory.text.replace("[", "(").replace("]", ")")
+    """A memory in one line. Line feeds and brackets could close the fence in the eyes of a model, also in a session's name."""
     day = datetime.fromtimestamp(min(max(0, memory.time_ms // 1000), _TIME_S_MAX), UTC).date()
     where = next((origin.session for origin in reversed(memory.origins) if origin.session), None)
-    place = f", {where}" if where else ""
-    return f"- {text} ({_SPEAKERS[language][memory.by]}, {day}{place})"
+    place = f", {line(where, _NAME_CHARS_MAX)}" if where else ""
+    text = f"- {memory.text} ({_SPEAKERS[language][memory.by]}, {day}{place})"
+    return text.replace("[", "(").replace("]", ")")
