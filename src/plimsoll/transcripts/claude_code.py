@@ -156,14 +156,18 @@ class _Reader:
             return
         uuid = maybe_text(value.get("uuid"))
         answer = _answer_id(value)
-        index = self._add_message(entry, value, answer) if _is_message(value) else None
+        known = None if uuid is None else self.links.get(uuid)
+        if known is not None and known.index is not None and _repeats(known.value, value):
+            index: int | None = known.index
+        else:
+            index = self._add_message(entry, value, answer) if _is_message(value) else None
         if index is not None:
             self._count(entry, value, index)
         if uuid is None:
             return
-        if uuid in self.links:
+        if known is not None:
             self._report("duplicate-uuid", f"{uuid[:80]} was used before", entry)
-            index = self.links[uuid].index if index is None else index
+            index = known.index if index is None else index
         self.links[uuid] = Link(uuid, maybe_text(value.get("parentUuid")), entry, value, index, answer)
 
     def _read_sidechain_line(self, entry: SourceLine, value: Mapping[str, Any]) -> None:
@@ -304,10 +308,12 @@ class _Reader:
 
 def _side_messages(lines: Sequence[SourceLine]) -> tuple[SourceMessage, ...]:
     answers: dict[str, _Answer] = {}
+    known: dict[str, Mapping[str, Any]] = {}
     for entry in lines:
         value = mapping_of(entry.value)
+        before = known.setdefault(text_of(value.get("uuid")) or f"line {entry.number}", value)
         message = _message_in(value) if _is_message(value) else None
-        if message is not None:
+        if message is not None and (before is value or not _repeats(before, value)):
             fresh = _Answer(maybe_text(value.get("uuid")) or f"line-{entry.number}", _kind(value))
             key = _answer_id(value) or f"line {entry.number}"
             answers.setdefault(key, fresh).add(entry.number, message)
@@ -340,6 +346,12 @@ def _message_in(value: Mapping[str, Any]) -> Message | None:
     if message is not None and message.wire is not None and isinstance(line, dict) and not attached:
         line["content"] = message.wire["content"]  # share one copy
     return message
+
+
+def _repeats(known: Mapping[str, Any], value: Mapping[str, Any]) -> bool:
+    """Whether a line says what one before it said: the tool writes some lines twice, and an answer is not to say it twice."""
+    message, before = _message_in(value), _message_in(known)
+    return message is not None and before is not None and message.wire == before.wire
 
 
 def _answer_id(value: Mapping[str, Any]) -> str | None:

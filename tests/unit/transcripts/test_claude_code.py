@@ -289,6 +289,30 @@ def test_a_uuid_used_twice_is_reported_and_both_lines_stay():
     assert len(found.messages) == 2
 
 
+def test_lines_that_are_written_twice_are_said_once():
+    """The tool writes some lines again, at once or when it goes on with a session; what they say is one message, and is sent once."""
+    s = _Session()
+    s.user("a")
+    s.answer("m1", _text("b"))
+    s.answer("m1", _call("c"))
+    s.result("c")
+    s.answer("m2", _text("d"))
+    once = s.read()
+    s.rows = [*s.rows[:2], s.rows[1], *s.rows[2:], *s.rows]
+    found = s.read()
+
+    assert found.view() == once.view()
+    assert [message.wire for message in found.messages] == [message.wire for message in once.messages]
+    assert all(message.on_path for message in found.messages)
+    assert list(_kinds(found)) == ["duplicate-uuid"]
+    side = _Session()
+    side.user("a")
+    side.line("user", parent=None, isSidechain=True, agentId="x", message={"role": "user", "content": "q"})
+    side.answer("m3", _text("e"), isSidechain=True, agentId="x")
+    side.rows.append(side.rows[-1])
+    assert [message.wire["content"] for message in side.read().sidechains[0].messages] == ["q", [_text("e")]]
+
+
 def test_sidechains_are_kept_apart():
     """Lines of sub-agents in the file are conversations of their own."""
     s = _Session()
