@@ -99,3 +99,21 @@ def test_origins_of_a_session_name_its_history(format: str) -> None:
             assert session.peek().origins == view.origins
             again = pickle.loads(pickle.dumps(view))
             assert (again, again.origins) == (view, view.origins)
+
+
+@pytest.mark.parametrize("tokens_max", [90, 10_000])
+def test_the_messages_of_a_whole_response_have_its_position(tokens_max: int) -> None:
+    """A caller who gave a response of several items finds it by the origins, also where messages after it stay."""
+    said = {"type": "message", "role": "assistant", "id": "msg_1", "status": "completed"}
+    blocks = [{"type": "output_text", "text": "a long answer " * 20, "annotations": []}]
+    response = {
+        "object": "response",
+        "output": [{**said, "content": blocks}, {**said, "id": "msg_2", "content": blocks}],
+    }
+    given = [{"role": "user", "content": "one"}, response, {"role": "user", "content": "two"}]
+
+    fitted = plimsoll.fit(given, max_tokens=tokens_max)
+
+    check(given, fitted.messages, fitted.origins)
+    assert fitted.origins[-1] == (2,)
+    assert tokens_max < 10_000 or fitted.origins == ((0,), (1,), (1,), (2,))

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from plimsoll.compaction.meter import ContextMeter, checked_tools, meter_for
 from plimsoll.compaction.result import Fitted, Report
 from plimsoll.formats.detect import RequestContext
-from plimsoll.formats.registry import decode_all
+from plimsoll.formats.intake import decode_received, received
+from plimsoll.formats.registry import decode_all, format_of
 from plimsoll.formats.system_text import checked_system, repaired, system_message
 from plimsoll.formats.wire import copied, copied_value
 from plimsoll.policy.validation import text_or_none
@@ -164,6 +165,8 @@ class _Request(NamedTuple):
     tools: list[Mapping[str, Any]]
     system: SystemText
     note: str | None
+    places: tuple[int, ...] | None
+    """For each message the position it was given at; None if these are the same."""
 
 
 def _request(  # noqa: PLR0913, PLR0917 - the options of fit, checked in one place
@@ -177,11 +180,14 @@ def _request(  # noqa: PLR0913, PLR0917 - the options of fit, checked in one pla
     counter: CounterChoice,
 ) -> _Request:
     system = checked_system(system)
-    found, decoded = decode_all(messages, format, RequestContext(model=model, system=system, tools=tools))
+    taken = received(messages)
+    found = format_of(taken, format, RequestContext(model=model, system=system, tools=tools))
+    decoded = list(decode_received(taken, found))
     meter = meter_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=policy, counter=counter)
     meter.messages.prime(decoded, chars_max=meter.budget.tokens * READ_CHARS_PER_TOKEN)
     is_assumed = max_tokens is None and model is None and meter.policy.window_tokens is None
-    return _Request(meter, decoded, checked_tools(tools) or [], system, ASSUMED_NOTE if is_assumed else None)
+    note = ASSUMED_NOTE if is_assumed else None
+    return _Request(meter, decoded, checked_tools(tools) or [], system, note, taken.places)
 
 
 def _is_unchanged(request: _Request) -> bool:
@@ -207,7 +213,7 @@ def _is_unchanged(request: _Request) -> bool:
 def _unchanged(request: _Request) -> Fitted[Any]:
     return Fitted(
         messages=[copied(message.wire or {}) for message in request.messages],
-        origins=tuple((position,) for position in range(len(request.messages))),
+        origins=tuple((position,) for position in request.places or range(len(request.messages))),
         system=copied_value(request.system),
         make_report=partial(_report, request),
     )
@@ -229,4 +235,4 @@ def _plan(request: _Request, summarizer: Summarizer | None, query: str | None) -
 def _conversation(request: _Request) -> MeasuredConversation:
     from plimsoll.compaction.one_call import conversation  # noqa: PLC0415 - see above
 
-    return conversation(request.meter, request.messages, repaired(request.system), request.note)
+    return conversation(request.meter, request.messages, repaired(request.system), request.note, request.places)

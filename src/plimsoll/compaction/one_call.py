@@ -9,7 +9,7 @@ from typing import Any
 
 from plimsoll.compaction.drive import drive
 from plimsoll.compaction.engine import compact, is_futile, reworded, untouched
-from plimsoll.compaction.join import entry_of, origins, split_joined
+from plimsoll.compaction.join import as_one, entry_of, origins, runs, split_joined
 from plimsoll.compaction.levels import untouched_tokens_max
 from plimsoll.compaction.meter import ContextMeter
 from plimsoll.compaction.normalize import fed, placed
@@ -17,8 +17,8 @@ from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.result import Fitted, Plan, Report, Revision, report_of
 from plimsoll.compaction.settle import as_ordered, ordered
 from plimsoll.compaction.task import SummaryReply, SummaryRequest, Task
-from plimsoll.compaction.view_message import ViewMessage
-from plimsoll.compaction.writing import written
+from plimsoll.compaction.view_message import Origins, ViewMessage
+from plimsoll.compaction.writing import finished, written
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.system_text import system_message, system_text
 from plimsoll.formats.wire import copied_value
@@ -42,6 +42,8 @@ class MeasuredConversation:
     made_at: int
     note: str | None
     """An extra note for the report."""
+    places: Sequence[int] | None = None
+    """For each message the position it was given at; None if these are the same."""
 
     def planned(self, query: str | None, *, asks: bool) -> Generator[SummaryRequest, SummaryReply, Outline]:
         """Plan the compaction. `asks` is whether a model may be asked for a summary."""
@@ -85,6 +87,7 @@ class MeasuredConversation:
 
     def plan_of(self, outline: Outline) -> Plan[Any]:
         """The plan, which can be shown, edited and applied."""
+        outline = self._as_sent(outline)
         outline = replace(outline, note="; ".join(note for note in (outline.note, self.note) if note) or None)
         return Plan(
             outline=outline,
@@ -95,7 +98,21 @@ class MeasuredConversation:
 
     def _reworded(self, outline: Outline, text: str) -> Outline:
         task = self.meter.task(outline.tokens_before)
-        return reworded(outline, text, self.meter.working_view((), language=self.language), task)
+        return self._as_sent(reworded(outline, text, self.meter.working_view((), language=self.language), task))
+
+    def _as_sent(self, outline: Outline) -> Outline:
+        """The outline with the size of the messages as they are sent: neighbours of one role merged, the last one trimmed."""
+        meter = self.meter
+        if not meter.format.rules.joins_roles:
+            return outline
+        saved = 0
+        groups = list(runs(outline.entries, meter.format))
+        for number, run in enumerate(groups, 1):
+            message = as_one(run, meter.format)
+            sent = finished(message, meter.format.rules) if number == len(groups) else message
+            if len(run) > 1 or sent is not message:
+                saved += sum(entry.tokens for entry in run) - meter.count_message(sent)
+        return replace(outline, tokens_after=outline.tokens_after - saved) if saved else outline
 
     def _written(self, outline: Outline) -> Fitted[Any]:
         entries, system, format = list(outline.entries), self.system, self.meter.format
@@ -107,7 +124,7 @@ class MeasuredConversation:
             )  # The messages between results may have been removed or converted to text.
         return Fitted(
             messages=written(entries, format, replace(self.meter, system=system).leading_marks),
-            origins=origins(entries, format),
+            origins=placed_at(origins(entries, format), self.places),
             system=copied_value(system),
             make_report=partial(self._report, outline),
         )
@@ -118,8 +135,19 @@ class MeasuredConversation:
         return report_of(outline)
 
 
+def placed_at(origins: Origins, places: Sequence[int] | None) -> Origins:
+    """The origins by the positions that the messages were given at: a whole response may hold several."""
+    if places is None:
+        return origins
+    return tuple(tuple(sorted({places[position] for position in positions})) for positions in origins)
+
+
 def conversation(
-    meter: ContextMeter, messages: Sequence[Message], system: SystemText, note: str | None
+    meter: ContextMeter,
+    messages: Sequence[Message],
+    system: SystemText,
+    note: str | None,
+    places: Sequence[int] | None = None,
 ) -> MeasuredConversation:
     """The conversation of these messages, with the system text that is sent apart."""
     items = fed(messages, meter.format, meter.count_message)
@@ -137,6 +165,7 @@ def conversation(
         system=system,
         made_at=len(messages),
         note=note,
+        places=places,
     )
 
 

@@ -59,7 +59,8 @@ class Fitted(ShortRepr, Generic[M]):
     messages: list[M]
     origins: Origins = ()
     """For each message the positions of the input messages it came from, in order: empty for a summary or an inserted message,
-    several for merged messages. Use it to find your own objects, ids and metadata."""
+    several for merged messages. The messages of a whole response have its position. Use it to find your own objects, ids and
+    metadata."""
     system: Any = None
     """Anthropic's system text if it was given apart: unchanged, or cut if it alone exceeds the budget."""
     make_report: Callable[[], Report] = field(repr=False, compare=False)

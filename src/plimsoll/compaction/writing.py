@@ -30,7 +30,7 @@ def written(entries: Sequence[ViewMessage], format: Format, leading: LeadingMark
 def _encoded(entries: Sequence[ViewMessage], format: Format) -> Wires:
     messages = list(outgoing(entries, format))
     if messages:
-        messages[-1] = _finished(messages[-1], format.rules)
+        messages[-1] = finished(messages[-1], format.rules)
     return [format.encode(message) for message in messages]
 
 
@@ -50,7 +50,7 @@ def _keep_last(wires: Wires, format: Format, leading: LeadingMarks) -> None:
         keep_last(wires, leading, format.rules.cache_marks_max)
 
 
-def _finished(message: Message, rules: Rules) -> Message:
+def finished(message: Message, rules: Rules) -> Message:
     """Finish the last message of a view: one that the model continues may not end in white space."""
     if not rules.continues_last or message.role != "assistant" or not message.parts:
         return message

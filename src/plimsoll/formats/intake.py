@@ -8,7 +8,8 @@ from typing import Any, Final, NamedTuple
 from plimsoll.errors import FormatError
 from plimsoll.formats.detect import refuse_calls_of_another
 from plimsoll.formats.format import Format
-from plimsoll.formats.wire import exact
+from plimsoll.formats.rules import RULES
+from plimsoll.formats.wire import exact, objects_of
 from plimsoll.message import FormatName, Message, Wire
 
 _CONVERTERS: Final = {
@@ -23,6 +24,16 @@ _CONVERTERS: Final = {
 
 _LANGCHAIN_TYPES: Final = frozenset({"human", "ai", "system", "tool", "function", "chat", "remove"})
 """The `type` of a LangChain message that was dumped to a dict."""
+
+
+_OTHER_APIS: Final = (
+    ("content", frozenset({"toolUse", "toolResult", "reasoningContent", "text"}), "Amazon Bedrock's Converse API"),
+    ("parts", frozenset({"functionCall", "functionResponse", "inlineData", "text"}), "Google's Gemini API"),
+)
+"""The field that holds a message's parts, and the fields that name the kind of a part, in formats whose parts have no `type`."""
+
+_MODEL_PARTS: Final = frozenset({"tool-call", "tool-result"})
+"""Types of parts that only the AI SDK's model messages have."""
 
 
 _SDK_FORMATS: Final[tuple[tuple[str, FormatName], ...]] = (
@@ -45,6 +56,8 @@ class Received(NamedTuple):
     """The format by the class of the first SDK object, also if its fields fit another format."""
     may_tell: bool
     """Whether any message is more than plain user or assistant text, and so may identify the format."""
+    places: tuple[int, ...] | None = None
+    """For each wire object the position it was given at; None if each item was one message."""
 
 
 def received(messages: object) -> Received:
@@ -57,6 +70,7 @@ def received(messages: object) -> Received:
     wires: list[Wire] = []
     declared: FormatName | None = None
     may_tell = False
+    places: list[int] | None = None
     for position, item in enumerate(messages):
         if (
             type(item) is dict
@@ -65,13 +79,20 @@ def received(messages: object) -> Received:
             and item["role"] in _SPEAKERS
         ):
             wires.append(item)
+            if places is not None:
+                places.append(position)
             continue
         may_tell = True
         wire = _exact(item, position)
         if wire is not item:
             declared = declared or _format_by_class(item)
-        wires += _of_plain(wire, position)
-    return Received(wires, declared, may_tell)
+        given = _of_plain(wire, position)
+        if places is None and len(given) != 1:
+            places = list(range(position))
+        if places is not None:
+            places += [position] * len(given)
+        wires += given
+    return Received(wires, declared, may_tell, None if places is None else tuple(places))
 
 
 def decode_received(taken: Received, format: Format, position: int | None = None) -> Iterator[Message]:
@@ -122,6 +143,7 @@ def _exact(item: object, position: int) -> Wire:
 def _of_plain(wire: Mapping[str, Any], position: int) -> list[Wire]:
     """The messages in plain data: itself, or those of a whole response."""
     if "role" in wire:
+        _refuse_other_api(wire, position)
         return [wire]
     if wire.get("object") == "response" and isinstance(wire.get("output"), list):
         return [item for item in wire["output"] if isinstance(item, Mapping)]
@@ -147,6 +169,18 @@ def _refuse_framework(item: object, position: int) -> None:
     package = type(item).__module__.split(".", 1)[0]
     if package in _CONVERTERS:
         raise _of_framework(package, position)
+
+
+def _refuse_other_api(wire: Mapping[str, Any], position: int) -> None:
+    """Raise FormatError for a message of an API whose calls and results would only be read as text here."""
+    for field, kinds, api in _OTHER_APIS:
+        parts = objects_of(wire.get(field))
+        if parts and all("type" not in part and not kinds.isdisjoint(part) for part in parts):
+            raise FormatError(
+                f"a message of {api}: convert the messages to one of {', '.join(RULES)} first", position=position
+            )
+    if any(str(part.get("type")) in _MODEL_PARTS for part in objects_of(wire.get("content"))):
+        raise FormatError("a model message of the AI SDK: give its UI messages, which have parts", position=position)
 
 
 def _of_framework(package: str, position: int) -> FormatError:

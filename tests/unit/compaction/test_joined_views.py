@@ -38,3 +38,18 @@ def test_a_joined_view_that_fits_stays_as_it_is(marks: int, policy: Any) -> None
             assert fitted.messages == view
         again = plimsoll.fit(fitted.messages, max_tokens=budget, format="anthropic", policy=policy)
         assert again.messages == fitted.messages
+
+
+@pytest.mark.parametrize("policy", ["fill", "ladder"])
+def test_the_reported_size_is_that_of_the_merged_messages(policy: Any) -> None:
+    """A summary that is sent in one message with the request before it costs one frame: the report counts what is sent."""
+    words = "the load line of a ship " * 30
+    messages = [
+        {"role": role, "content": f"{number} {words}"} for number in range(12) for role in ("user", "assistant")
+    ]
+    whole = plimsoll.count_tokens(messages, format="anthropic")
+
+    fitted = plimsoll.fit(messages, max_tokens=whole // 3, format="anthropic", policy=policy)
+
+    assert isinstance(fitted.messages[0]["content"], list)
+    assert fitted.report.tokens_after == plimsoll.count_tokens(fitted.messages, format="anthropic")

@@ -73,3 +73,28 @@ def test_unknown_formats_are_refused() -> None:
     for call in (lambda: format_named("gemini"), lambda: decode_all([], "gemini"), lambda: validate([], format="x")):
         with pytest.raises(SettingError, match="openai-chat, openai-responses, anthropic, ui-parts"):
             call()
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ({"role": "user", "content": [{"text": "hello"}]}, "Converse"),
+        ({"role": "assistant", "content": [{"toolUse": {"toolUseId": "t", "name": "read", "input": {}}}]}, "Converse"),
+        ({"role": "user", "content": [{"toolResult": {"toolUseId": "t", "content": [{"text": "x"}]}}]}, "Converse"),
+        ({"role": "user", "parts": [{"text": "hello"}]}, "Gemini"),
+        ({"role": "model", "parts": [{"functionCall": {"name": "read", "args": {}}}]}, "Gemini"),
+        (
+            {"role": "assistant", "content": [{"type": "tool-call", "toolCallId": "t", "toolName": "read"}]},
+            "UI messages",
+        ),
+        ({"role": "tool", "content": [{"type": "tool-result", "toolCallId": "t", "toolName": "read"}]}, "UI messages"),
+    ],
+)
+def test_messages_of_other_apis_are_refused(message: dict[str, Any], words: str) -> None:
+    """What would be sent as JSON text, calls and all, is refused by name; parts that merely lack a type are repaired as before."""
+    with pytest.raises(FormatError, match=words) as caught:
+        decode_all([{"role": "user", "content": "hi"}, message])
+
+    assert caught.value.position == 1
+    assert decode_all([{"role": "user", "content": [{"type": "text", "text": "a"}, {"text": "b"}]}])
+    assert decode_all([{"role": "user", "content": [{"type": ["tool-call"]}]}])
