@@ -12,6 +12,7 @@ from plimsoll.summary.excerpt import excerpt, level
 from plimsoll.summary.folders import folders_of, one_each, stem_of
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.ledger.draft import value
+from plimsoll.summary.ledger.identifiers import codes_in
 from plimsoll.summary.ledger.prose import is_filler, plain
 from plimsoll.summary.ledger.requests import instruction_in, is_pasted
 from plimsoll.summary.room import estimate
@@ -52,6 +53,9 @@ _OWN_WISH = regex(
     re.IGNORECASE,
 )
 """A wish about the speaker's own plans, not a request."""
+
+_DECIDED, _DECIDED_MAX = 0.3, 3
+"""What each number, day or id in a request adds to its rank: they are what the user decided."""
 
 _GOAL_POSITION_MAX = 1  # behind system text
 _REQUEST_LETTERS_MIN = 6  # fewer letters without the clauses are not a request
@@ -146,6 +150,7 @@ def requests(
         asked = f"({words.reply_to}: {fact.note[:90]}) " if fact.note and len(fact.note) + len(text) < 3 * cap else ""
         shown = f"{asked}{text}{_cut_mark(fact, text, numbered=numbered)}"
         rank = 100.0 if order == 0 else fact.weight + (3.0 if order == len(facts) - 1 else order / len(facts))
+        rank += _DECIDED * min(_DECIDED_MAX, len(codes_in(text)))
         items.append(Item("request", shown, rank, (fact.position, 0), label=_flat_text(text).strip("… ")))
     return items
 

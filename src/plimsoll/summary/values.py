@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _CALL = regex(r"([\w.:-]{1,60})\(([^()]{1,60})\)(?: (.{1,40}))?")
 """The label of a row: the tool, its arguments, and the name of the object in the result."""
 
+_CUT = regex(r"…\)?\Z")
 _TABLE_ROWS_MIN = 3
 """Rows with the same columns from which on the columns are written once, in the heading."""
 
@@ -77,7 +78,7 @@ def items(facts: tuple[Fact, ...], bias: Callable[[str], float], end: int) -> tu
 
     Readings are kept: what leaves a view is often rendered twice, first in less room.
     """
-    rows = [_read(fact) for fact in facts]
+    rows = _told_apart([_read(fact) for fact in facts])
     tables: dict[tuple[str, str, str], list[_Row]] = {}
     tools: dict[str, set[str]] = {}
     for row in rows:
@@ -141,6 +142,16 @@ def _read(fact: Fact) -> _Row:
     if found is None or not columns:
         return _Row(fact, label, "", "", columns, cells)
     return _Row(fact, found[1], found[2], found[3] or "", columns, cells)
+
+
+def _told_apart(rows: Sequence[_Row]) -> list[_Row]:
+    """Add the number of the message to lines of calls whose names are equal where they are cut: they may be of other days."""
+    positions: dict[str, set[int]] = {}
+    for row in rows:
+        if not row.columns and _CUT.search(row.tool):
+            positions.setdefault(row.tool, set()).add(row.fact.position)
+    alike = {tool for tool, found in positions.items() if len(found) > 1 and min(found) >= 0}
+    return [row._replace(tool=f"{row.tool} m{row.fact.position}") if row.tool in alike else row for row in rows]
 
 
 def _reused(rows: Sequence[_Row]) -> Callable[[str, str, str], tuple[str, float]]:

@@ -10,6 +10,8 @@ from summary_conversation import called
 
 import plimsoll
 from plimsoll.message import text_message
+from plimsoll.summary import sections
+from plimsoll.summary.labels import labels
 from plimsoll.summary.ledger import Ledger, extend
 from plimsoll.summary.reread import reread
 from plimsoll.summary.rules import render
@@ -157,3 +159,19 @@ def test_code_is_the_first_to_leave_a_request(counter: Any) -> None:
 
     assert "It fails at startup. Keep the name." in text
     assert "old code" not in text
+
+
+def test_a_correction_with_numbers_comes_before_a_question_that_was_answered() -> None:
+    """Where one request has no room, it is not the one that says how many and when."""
+    said = (
+        "Please plan the tasting.",
+        "We are 26 people, not 18, on the 9th.",
+        "Which of them has light from the north?",
+    )
+    messages = [text_message("user", text) for text in (*said, "Please go on with the wine list for it.")]
+    for at in (3, 2, 1):
+        messages[at:at] = called("look", {"at": str(at)}, "seen", call_id=f"l{at}")
+    found = sections.requests(ledger_of(messages), labels("en"), 10_000)
+    values = {item.text: item.value for item in found}
+
+    assert values[said[1]] > values[said[2]]

@@ -141,7 +141,7 @@ def test_an_instruction_behind_praise_is_a_constraint(said, counter):
     assert "- never move the second verse" in text.lower()
 
 
-NOTICE = "The stalls close at six as every year. "
+NOTICE = "The stalls stay open until six as every year. "
 MARKET = [
     "Stall {n} goes to Ines{n} for {n}4 crowns.",
     "The tent of row {n} leaks at pole {n}7.",
@@ -169,7 +169,7 @@ def test_what_an_assistant_confirms_takes_no_room_of_what_else_was_said(counter)
     """A user's notes that are read back are told once, and the phrase that all notes have at most once."""
     text = render(ledger_of(market(6)), tokens_max=280, counter=counter).text
 
-    assert text.count("stalls close at six") <= 1
+    assert text.count("stalls stay open") <= 1
     assert sum(f"Ines{n}" in text for n in range(1, 7)) == 6
     assert sum(f"lamp {n}9" in text for n in range(1, 7)) >= 4
 
@@ -190,7 +190,7 @@ def test_an_excerpt_of_a_request_shows_what_it_repeats_once():
     """The room is for what else it says."""
     short = excerpt(f"Make a poster out of this. {NOTICE * 9}Ines brings the paint on Friday. {NOTICE * 9}", 150)
 
-    assert short.count("stalls close") == 1
+    assert short.count("stalls stay open") == 1
     assert "Ines brings the paint" in short
 
 

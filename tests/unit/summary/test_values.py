@@ -262,3 +262,53 @@ def test_a_summary_of_a_few_tokens_has_values_where_the_goal_is_shown(tokens, co
     assert has_values or (tokens < 12 and shown.text == alone.text)
     assert words <= {"user_id", "ana_li_2231", "leg_id", "HA701", "HA702", "payment_id", "card_77123"}
     assert alone.text.startswith("So please")
+
+
+def test_the_fields_of_an_object_in_another_are_told_with_its_id():
+    """A berth whose details are an object of their own: what is told of them says of which berth."""
+    berths = [
+        {
+            "berth_id": f"B-{at}7",
+            "details": {
+                "boat": f"Nora {at}",
+                "length": 7 + at,
+                "draught": 2,
+                "paid": at % 2 > 0,
+                "until": f"2031-0{at}-01",
+            },
+        }
+        for at in range(2, 6)
+    ]
+    rows = ranked(called("list_berths", {"pier": "west"}, json.dumps({"berths": berths})))
+    nora = next(row for row in rows if "Nora 4" in row.text)
+
+    assert nora.text.startswith("B-47 | Nora 4") or "berth_id B-47" in nora.text
+
+
+def test_calls_that_are_alike_where_their_names_are_cut_are_told_apart():
+    """Two queries that differ in their last words: whose row is whose is told by the number of the message."""
+    query = "select ward, count(*) as beds, max(age) as oldest from stays where day between "
+    first = called("query", {"q": f"{query}'2031-01-01' and '2031-01-31'"}, "ward | beds\nW-1044 | 318840", call_id="a")
+    second = called(
+        "query", {"q": f"{query}'2031-02-01' and '2031-02-28'"}, "ward | beds\nW-1044 | 297115", call_id="b"
+    )
+    groups = {row.text: row.group for row in ranked([*first, *second])}
+
+    assert groups["W-1044 | 318840"].endswith("…) m1")
+    assert groups["W-1044 | 297115"].endswith("…) m3")
+    alone = {row.text: row.group for row in ranked(first)}
+    assert alone["W-1044 | 318840"].endswith("…)")
+
+
+def test_a_yes_or_no_is_no_id():
+    """`paid` ends like the name of an id: two tickets that are not paid are two tickets."""
+    rows = ranked(
+        called(
+            "tickets", {"row": "G"}, json.dumps([{"seat": f"G{at}1", "paid": False, "left": 90 + at} for at in (1, 2)])
+        )
+    )
+    text = "\n".join(row.text for row in rows)
+
+    assert "G11" in text
+    assert "G21" in text
+    assert "was" not in text

@@ -149,5 +149,5 @@ def _brief(name: str, action: Action, paths: tuple[str, ...], command: str, fiel
         return f"{line(name, 40)} {paths[0].rsplit('/', 1)[-1]}"
     if action == "plan":
         return line(name, 40)
-    values = [str(value)[:40] for value in fields.values() if isinstance(value, (str, int)) and value != ""][:3]
+    values = [line(str(value), 40) for value in fields.values() if isinstance(value, (str, int)) and value != ""][:3]
     return f"{line(name, 40)}({line(', '.join(values), _BRIEF_CHARS_MAX - 2 - min(len(name), 40))})"

@@ -87,11 +87,17 @@ def row_key(heading: str, schema: str, text: str, *, is_nested: bool = False) ->
 
     A row nested in an object belongs to that object: equal ids in others are not its older values.
     """
-    named = next((column for column in schema.split(" ") if column.endswith(ID_ENDINGS)), "")
-    at = text.find(f"{named} ") if named else -1
-    if at < 0:
-        return f"{heading}|{text}"
-    return f"{heading if is_nested else ''}{schema[:60]}|{text[at : at + 80].partition(',')[0]}"
+    for named in schema.split(" "):
+        at = text.find(f"{named} ") if named.endswith(ID_ENDINGS) else -1
+        cell = text[at : at + 80].partition(",")[0]
+        if at >= 0 and not is_flag(cell[len(named) + 1 :]):
+            return f"{heading if is_nested else ''}{schema[:60]}|{cell}"
+    return f"{heading}|{text}"
+
+
+def is_flag(cell: str) -> bool:
+    """Return whether a cell is a yes or a no, which names nothing: `paid` and `valid` end like the name of an id."""
+    return cell in ("yes", "no")
 
 
 def first_seen(fact: Fact) -> Fact:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from plimsoll.light.regex import regex
 from plimsoll.limits import LEDGER_JSON_CHARS_MAX, LEDGER_SCAN_CHARS_MAX
-from plimsoll.summary.ledger.fact import CAPS, ID_ENDINGS, Fact, row_key
+from plimsoll.summary.ledger.fact import CAPS, ID_ENDINGS, Fact, is_flag, row_key
 from plimsoll.summary.ledger.prose import plain
 from plimsoll.summary.ledger.sentences import has_digit, line
 
@@ -203,17 +203,24 @@ def _walk(value: object, name: str, rows: list[tuple[str, str, str]], depth: int
         _row(value, name, rows, depth)
 
 
-def _row(value: dict[str, Any], name: str, rows: list[tuple[str, str, str]], depth: int) -> None:
+def _row(
+    value: dict[str, Any], name: str, rows: list[tuple[str, str, str]], depth: int, of: tuple[str, str] | None = None
+) -> None:
+    """Collect the row of an object, and those of the objects in it; `of` is the id of the one around it."""
     shown = [(key, field, _cell(field)) for key, field in list(value.items())[:60]]
     nested = [(key, field) for key, field, cell in shown if cell is None]
     cells = _informative([(key[:40], cell) for key, _, cell in shown if cell is not None])
     if sum(len(cell) for _, cell in cells) > _ROW_CHARS_MAX:
         # A long row keeps its descriptive fields; its ids are collected as codes.
         cells = [pair for pair in cells if not _is_code(pair[1].replace("-", "_"))]
+    own = next(((key, cell) for key, _, cell in shown if cell and key.endswith(ID_ENDINGS) and not is_flag(cell)), None)
     if cells:
-        rows.append(_joined(name, cells))
+        rows.append(_joined(name, cells if own or of is None else [of, *cells]))
     for key, field in nested:
-        _walk(field, key[:40], rows, depth + 1)
+        if isinstance(field, dict) and depth < _DEPTH_MAX and len(rows) < _ROWS_MAX:
+            _row(field, key[:40], rows, depth + 1, own or of)
+        else:
+            _walk(field, key[:40], rows, depth + 1)
 
 
 def _informative(cells: list[tuple[str, str]]) -> list[tuple[str, str]]:
