@@ -74,6 +74,9 @@ COUNTED_TEXT_CHARS_MAX = 1_000_000
 BREAK_SEARCH_CHARS_MAX = 400
 """Characters a cut may give up in order to end at a sentence, a line or a word."""
 
+BROKEN_WORD_CHARS_MAX = 16
+"""Shorter words are shown whole or not at all where a line is cut; of longer ones a part is shown."""
+
 GRAPHEME_CHARS_MAX = 64
 """Code points of one grapheme that a cut keeps together. No script has longer ones."""
 

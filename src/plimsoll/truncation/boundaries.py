@@ -6,7 +6,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
-from plimsoll.limits import BREAK_SEARCH_CHARS_MAX, GRAPHEME_CHARS_MAX
+from plimsoll.limits import BREAK_SEARCH_CHARS_MAX, BROKEN_WORD_CHARS_MAX, GRAPHEME_CHARS_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,6 +34,20 @@ def boundary_after(text: str, at: int) -> int:
     """The first index from `at` on that is not inside a grapheme or a line end."""
     at = min(max(0, at), len(text))
     return _first_boundary(text, range(at, min(len(text) + 1, at + GRAPHEME_CHARS_MAX)), default=at)
+
+
+def word_before(text: str, at: int) -> int:
+    """The last index up to `at` that is not inside a word, or inside a grapheme of a longer word than BROKEN_WORD_CHARS_MAX."""
+    at = min(max(0, at), len(text))
+    space = text.rfind(" ", max(at // 2, at - BROKEN_WORD_CHARS_MAX), at + 1) if at < len(text) else -1
+    return space if space > 0 else boundary_before(text, at)
+
+
+def word_after(text: str, at: int) -> int:
+    """The first index from `at` on that begins a word, or a grapheme of a longer word than BROKEN_WORD_CHARS_MAX."""
+    at = min(max(0, at), len(text))
+    space = text.find(" ", max(0, at - 1), min((at + len(text)) // 2, at + BROKEN_WORD_CHARS_MAX)) if at else -1
+    return space + 1 if space >= 0 else boundary_after(text, at)
 
 
 def head_end(text: str, at: int) -> int:

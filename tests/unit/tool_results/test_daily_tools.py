@@ -96,8 +96,56 @@ def test_a_history_is_shown_commit_by_commit() -> None:
 
     assert shrunk.kind == "history"
     assert "100 commits" in shrunk.text.split("\n")[0]
-    assert "0000000000 Ada Mon Jun 1 10:40:00 2026 +0000: Subject 100" in shrunk.text
-    assert shrunk.text.count(": Subject ") >= 8
+    assert "0000000000 Subject 100 (Ada, Mon Jun 1 10:40:00 2026 +0000)" in shrunk.text
+    assert shrunk.text.count(" Subject ") >= 8
+
+
+def test_a_history_with_its_changes_shows_its_commits() -> None:
+    """The commits and their subjects before the files of each."""
+    files = "".join(
+        f"diff --git a/src/part{n}.py b/src/part{n}.py\n--- a/src/part{n}.py\n+++ b/src/part{n}.py\n@@ -1 +1 @@\n-old\n+new\n"
+        for n in range(40)
+    )
+    text = "\n".join(
+        f"commit {n:040x}\nAuthor: Ada <ada@example.org>\nDate:   Mon Jun 1\n\n    Subject {n}\n\n    Why it was done.\n\n{files}"
+        for n in (171, 172, 173)
+    )
+    shrunk = shrink(text, 300)
+
+    assert shrunk.kind == "diff"
+    assert "3 commits, 120 files, +120 -120 lines" in shrunk.text.split("\n")[0]
+    assert all(f"    Subject {n}" in shrunk.text for n in (171, 172, 173))
+    assert "diff --git" in shrunk.text
+
+
+@pytest.mark.parametrize("label", ["npm error", "npm ERR!", "yarn error:", "gyp ERR!"])
+def test_lines_that_a_program_labels_as_errors_are_shown(label: str) -> None:
+    """Between other lines, though none of their words alone says much; fewer than three may be prose."""
+    warnings = ["npm warn deprecated part: This module is not supported"] * 60
+    block = [
+        f"{label} code ERESOLVE",
+        *(f"{label} {text}" for text in ("While resolving: shop@1.4.0", "Found: react@18.2.0", "Fix it")),
+    ]
+    text = "\n".join([*warnings, *block, *(f"added {n} packages, invalid or missing {n}" for n in range(60))])
+
+    assert all(line in shrink(text, 200).text for line in block[:3])
+
+
+def test_what_is_cut_of_a_line_ends_at_words() -> None:
+    """Both ends of a long line are whole words."""
+    words = [f"word{n}" for n in range(400)]
+    line = next(line for line in shrink(f"{' '.join(words)}\n" * 40, 200).text.split("\n")[1:] if " … " in line)
+
+    assert set(line.replace(" … ", " ").split(" (")[0].split()) <= set(words)
+
+
+def test_a_folder_does_not_count_itself() -> None:
+    """`.` and `..` of a long listing are no paths."""
+    names = ["drwxr-xr-x 2 root root 4096 Nov 22 20:38 .", "drwxr-xr-x 2 root root 4096 Nov 22 20:38 .."]
+    names += [f"-rw-r--r-- 1 root root 9444 Nov 22 20:38 module_{n}.py" for n in range(40)]
+    text = "\n\n".join("\n".join([f"src/part{folder}:", "total 48", *names]) for folder in range(4))
+
+    assert "160 paths in" in shrink(text, 200).text
 
 
 @pytest.mark.parametrize("header", ["Author: Ada <", "commit 00ff", "Date:   Mon"])

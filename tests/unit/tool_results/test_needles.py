@@ -105,7 +105,7 @@ def test_an_error_that_repeats_is_shown_once_with_its_count() -> None:
     lines[100:800:10] = [f"2026-03-01 04:00:00 ERROR lost packet {number}" for number in range(70)]
     head, *rest = shrink_result("logs", "\n".join(lines), tokens_max=300, counter=COUNTER).text.split("\n")
 
-    assert "1,500 lines, 70 errors of 1 kind, 2026-03-01 00:00:00 to 2026-03-02 " in head
+    assert "1,500 lines, 70 error lines of 1 kind, 2026-03-01 00:00:00 to 2026-03-02 " in head
     assert any(line.endswith("lost packet 0 (1 of 70 alike)") for line in rest)
     assert sum("lost packet" in line for line in rest) <= 2
 

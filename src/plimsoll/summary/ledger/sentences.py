@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import add
 
 from plimsoll.light.regex import regex
-from plimsoll.truncation.boundaries import boundary_before
+from plimsoll.truncation.boundaries import word_before
 
 _JOINABLE = r"[\u0600-\u0dff\u1000-\u109f\u1780-\u18af\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]"
 """Letters of Arabic and Indic scripts, and emoji: a joiner between two of them is part of the word or picture."""
@@ -28,9 +28,6 @@ _ASCII_DIGIT = regex(r"[0-9]")
 CJK = regex(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 
 _RUN = regex(r"[\u3400-\u9fff]+|[A-Za-z][\w&'. -]*|\d[\d:.,\-~—/]*")
-
-_WORD_CHARS = 16
-"""Of a longer word the beginning is shown."""
 
 SENTENCES_MAX = 400
 """Maximum number of sentences to examine in one message."""
@@ -56,10 +53,7 @@ def cut_at_word(text: str, chars_max: int) -> str:
     """Return at most `chars_max` characters of a text with `…` in place of the rest; whole words where they are short."""
     if len(text) <= chars_max:
         return text
-    end = max(0, chars_max - 1)
-    space = text.rfind(" ", max(end - _WORD_CHARS, end // 2), end + 1)
-    end = space if space > 0 else end if text.isascii() else boundary_before(text, end)
-    return f"{text[:end].rstrip()}…"
+    return f"{text[: word_before(text, chars_max - 1)].rstrip()}…"
 
 
 def head_and_tail(text: str, chars_max: int) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from itertools import accumulate
 from math import log2
 from typing import TYPE_CHECKING, NamedTuple
@@ -59,6 +60,7 @@ _STEMS = (
 )
 """Every match of the patterns above contains one of these in lower case. Searching for them is much faster."""
 
+_LABELS, _LABELLED_MIN, _LABEL_CHARS = frozenset({"error", "err", "fatal"}), 3, 40
 _SEVERE_WEIGHT = 4
 SEVERE = 2
 _LINE_CHARS = 1_000
@@ -171,7 +173,8 @@ def find_errors(lines: Sequence[str]) -> list[ErrorLines]:
     candidates = [lines[index] for index in indexes]
     kinds = kinds_of(candidates) if candidates else ()
     found: dict[tuple[object, int], list[int]] = {}
-    for index, kind, level in zip(indexes, kinds, _severities(candidates, stems), strict=True):
+    levels = _with_labelled(candidates, _severities(candidates, stems))
+    for index, kind, level in zip(indexes, kinds, levels, strict=True):
         if level:
             seen = found.setdefault((kind, level), [index, index, 0])
             seen[1] = index
@@ -193,6 +196,22 @@ def _severities(lines: Sequence[str], stems: Sequence[str]) -> list[int]:
                 known[key] = None if _BY_NUMBER.search(line, 0, _LINE_CHARS) else level
         levels.append(level)
     return levels
+
+
+def _with_labelled(lines: Sequence[str], levels: list[int]) -> list[int]:
+    """The severities, with lines that a program labels as errors among the severe ones: `npm error code 1`, `npm ERR! code 1`."""
+    labels = [_label(line) if level == 1 else None for line, level in zip(lines, levels, strict=True)]
+    counts = Counter(labels)
+    return [
+        SEVERE if label is not None and counts[label] >= _LABELLED_MIN else level
+        for label, level in zip(labels, levels, strict=True)
+    ]
+
+
+def _label(line: str) -> str | None:
+    """The first words of a line whose second one says that it is an error."""
+    words = line[:_LABEL_CHARS].split(None, 2)[:2]
+    return words[0] if len(words) > 1 and words[1].lower().rstrip("!:") in _LABELS else None
 
 
 def _weight(error: ErrorLines) -> tuple[float, int]:

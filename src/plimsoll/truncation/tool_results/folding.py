@@ -31,7 +31,7 @@ def is_history(lines: Sequence[str]) -> bool:
 
 
 def fold_commits(lines: Sequence[str]) -> list[str]:
-    """Each commit's hash, date, author and subject on one line, its other lines below."""
+    """Each commit's hash, subject, author and date on one line, its other lines below."""
     folded: list[str] = []
     head: list[str] = []
     for line in lines:
@@ -43,11 +43,14 @@ def fold_commits(lines: Sequence[str]) -> list[str]:
         elif header:
             head += [_MAIL.sub("", header[2])] if header[1] in {"Author", "Date"} else []
         elif head and line.strip():
-            folded.append(f"{' '.join(head)}: {line.strip()}")
+            folded.append(f"{head[0]} {line.strip()}" + (f" ({', '.join(head[1:])})" if head[1:] else ""))
             head = []
         elif not head and line.strip():
             folded.append(line)
     return folded + ([" ".join(head)] if head else [])
+
+
+_ITSELF = (".", "..")
 
 
 def recursive_paths(lines: Sequence[str]) -> tuple[list[str], list[str]] | None:
@@ -60,9 +63,9 @@ def recursive_paths(lines: Sequence[str]) -> tuple[list[str], list[str]] | None:
         if head:
             folder, folders = head[1].rstrip("/"), folders + 1
         elif entry and folders:
-            paths.append(f"{folder}/{entry[2]}" + ("/" if entry[1] == "d" else ""))
+            paths += [f"{folder}/{entry[2]}" + ("/" if entry[1] == "d" else "")] if entry[2] not in _ITSELF else []
         elif folders and _PATH.match(line[:500]) and "/" not in line:
-            paths.append(f"{folder}/{line}")
+            paths += [f"{folder}/{line}"] if line not in _ITSELF else []
         elif line.strip():
             others.append(line)
         is_new = not line.strip()

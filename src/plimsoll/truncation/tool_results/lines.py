@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.light.brief import pluralize
 from plimsoll.light.regex import regex
-from plimsoll.truncation.boundaries import boundary_after, boundary_before
+from plimsoll.truncation.boundaries import word_after, word_before
 from plimsoll.truncation.tool_results.errors import error_start
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def clip_line(line: str, chars_max: int = LINE_CHARS_MAX) -> str:
     head, tail = chars_max // 2 - 2, len(line) - (chars_max // 2 - 2)
     at = error_start(line[:_SEARCHED_CHARS])
     if at is None or at < head * 2 // 3 or at >= tail:
-        return f"{line[: boundary_before(line, head)]} … {line[boundary_after(line, tail) :]}"
-    start = line[: boundary_before(line, chars_max // 4)]
-    found = line[boundary_after(line, max(len(start), at - 8)) : boundary_before(line, at + chars_max * 3 // 4 - 20)]
+        return f"{line[: word_before(line, head)]} … {line[word_after(line, tail) :]}"
+    start = line[: word_before(line, chars_max // 4)]
+    found = line[word_after(line, max(len(start), at - 8)) : word_before(line, at + chars_max * 3 // 4 - 20)]
     return f"{start} … {found} …"

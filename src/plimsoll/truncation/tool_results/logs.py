@@ -87,10 +87,10 @@ def _rank_errors(ranked: list[int], errors: Sequence[ErrorLines], lines: Sequenc
 
 
 def facts_of_errors(errors: Sequence[ErrorLines]) -> list[str]:
-    """How many errors there are, and of how many kinds; nothing if there are none."""
+    """How many lines name errors, and of how many kinds; nothing if none does."""
     count = sum(error.number for error in errors)
     kinds = f" of {pluralize(len(errors), 'kind')}" if count > len(errors) else ""
-    return [f"{pluralize(count, 'error')}{kinds}"] if count else []
+    return [f"{pluralize(count, 'error line')}{kinds}"] if count else []
 
 
 def _facts(lines: Sequence[str], errors: Sequence[ErrorLines]) -> str:

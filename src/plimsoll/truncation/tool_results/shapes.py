@@ -127,11 +127,17 @@ _CHANGES_PER_RANK = 8
 _CHANGE_RANKS_MAX = 40
 
 
+_COMMIT = regex(r"commit [0-9a-f]{7,64}\b")
+
+
 def _diff_ranks(lines: Lines) -> list[int]:
-    """0 files, 1 hunks, 2 and on changed lines (eight of each hunk per rank), last the context."""
-    ranked, changes = [], 0
+    """-1 commits, 0 files, 1 hunks, 2 and on changed lines (eight of each hunk per rank), last the context."""
+    ranked, changes, is_message = [], 0, False
     for line in lines:
-        if line.startswith(_DIFF_FILE):
+        if _COMMIT.match(line) or (is_message and line.startswith("    ") and line.strip()):
+            is_message = line.startswith("commit")
+            ranked.append(-1)
+        elif line.startswith(_DIFF_FILE):
             ranked.append(0 if line.startswith(_DIFF_FILE[0]) else 1)
         elif line.startswith("@@"):
             changes = 0
@@ -148,7 +154,9 @@ def _diff_facts(lines: Lines) -> str:
     files = sum(line.startswith("diff --git ") for line in lines) or sum(line.startswith("+++ ") for line in lines)
     added = sum(line.startswith("+") and not line.startswith("+++ ") for line in lines)
     removed = sum(line.startswith("-") and not line.startswith("--- ") for line in lines)
-    return f"{pluralize(files, 'file')}, +{added:,} -{removed:,} {'line' if added + removed == 1 else 'lines'}"
+    commits = sum(_COMMIT.match(line) is not None for line in lines)
+    of = f"{pluralize(commits, 'commit')}, " if commits else ""
+    return f"{of}{pluralize(files, 'file')}, +{added:,} -{removed:,} {'line' if added + removed == 1 else 'lines'}"
 
 
 # --- file listings ----------------------------------------------------------------------------------------------------

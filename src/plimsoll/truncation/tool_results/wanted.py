@@ -6,7 +6,7 @@ from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.light.regex import regex
-from plimsoll.truncation.boundaries import boundary_after, boundary_before
+from plimsoll.truncation.boundaries import word_after, word_before
 from plimsoll.truncation.tool_results.errors import containing
 
 if TYPE_CHECKING:
@@ -74,5 +74,5 @@ def around_words(line: str, query: str) -> str:
     if len(line) <= _LINE_CHARS or at < 0 or len(lower) != len(line):
         return line
     start = max(0, at - _BEFORE_CHARS)
-    first, last = boundary_after(line, start), boundary_before(line, start + _LINE_CHARS - 4)
+    first, last = word_after(line, start), word_before(line, start + _LINE_CHARS - 4)
     return f"{'… ' if first else ''}{line[first:last]}{' …' if last < len(line) else ''}"
