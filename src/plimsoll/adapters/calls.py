@@ -10,9 +10,8 @@ from typing import Any, Generic, Protocol, TypeAlias, TypedDict, TypeVar, Unpack
 
 from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.compaction.view_message import Origins
-from plimsoll.conversations.conversation import HostConversation
+from plimsoll.conversations.conversation import HostConversation, Prepared
 from plimsoll.conversations.conversations import Conversations
-from plimsoll.conversations.prepared import Prepared
 from plimsoll.errors import RequestNotManaged, SessionBusy, SettingError, UnsafeName, on_failure, warn
 from plimsoll.formats.overflow import Overflow, overflow_in
 from plimsoll.message import FormatName

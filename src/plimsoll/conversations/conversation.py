@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import field, replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
+from plimsoll.compaction.view_message import Origins
 from plimsoll.conversations.content import RequestContent
 from plimsoll.conversations.inner import ROUNDS_MAX, InnerCalls, before_answer, found_by, inner_calls
 from plimsoll.conversations.open_here import WAIT_S, taken
 from plimsoll.conversations.prefix import Listing, said
-from plimsoll.conversations.prepared import Prepared, stateless
 from plimsoll.conversations.redaction import Redaction
 from plimsoll.errors import PlimsollError, StoreError
 from plimsoll.formats.intake import received
 from plimsoll.formats.overflow import Overflow
 from plimsoll.formats.requests import RequestParts, api_of, parts_of, with_messages, with_more, with_tools
+from plimsoll.light.dataclass import dataclass
 from plimsoll.message import FormatName
 from plimsoll.records.usage import Usage, usage_of
 from plimsoll.tokens.counter import counter_for
@@ -31,6 +32,34 @@ HARDER_SHARE = 0.6
 
 SAFETY_SHARE = 0.95
 """Where the provider said how long it was, it is brought to this share of what was allowed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A request to send."""
+
+    body: Mapping[str, Any]
+    """The body that was given, the same object, or a copy with other messages."""
+    changed: bool = False
+    """True if it is a copy with other messages."""
+    conversation: HostConversation | None = field(default=None, repr=False)
+    """None if the provider keeps the conversation, or the body is none that can be read."""
+    tokens: int = 0
+    """Upper bound of the tokens of the messages and tools that are sent."""
+    budget_tokens: int = 0
+    """What these may use."""
+    room_tokens: int = 0
+    """What may be added before anything of the conversation is changed; 0 if the body was."""
+    problem: str | None = None
+    """What went wrong; the request can be sent all the same."""
+    find_origins: Callable[[], Origins] | None = field(default=None, repr=False)
+    """Gives for each message of a changed body the positions of the given messages that it came from."""
+    number: int = 0
+    """Number of the request in its conversation."""
+    searches: int = 0
+    """Answers to it so far that only searched."""
+    offers_tools: bool = False
+    """True if the model may search with the tools of recall: before the answer is handed on, ask `searched` of the conversation."""
 
 
 class HostConversation:
@@ -67,8 +96,7 @@ class HostConversation:
         self._number = 0
         self._is_repaired = False
         self._inner = InnerCalls()
-        self._moved: str | None = None
-        """Why the session has another name now, until that was said."""
+        self._moved: str | None = None  # why the session has another name now, until that was said
         self._is_recovered = False
         """True once the searches of an earlier time were looked for."""
 
@@ -346,3 +374,23 @@ class HostConversation:
 
     def _taken(self, wait_s: float = 0) -> Session:
         return taken(self, lambda waits_s: self._settings.open(self.name, self.format, self._model, waits_s), wait_s)
+
+
+def stateless(  # noqa: PLR0913 - what a request is, and what went wrong
+    request: Mapping[str, Any],
+    parts: RequestParts,
+    budget: int,
+    settings: Settings,
+    *,
+    problem: str,
+    conversation: HostConversation | None = None,
+) -> Prepared:
+    """The body to send without a session: its messages fitted by themselves."""
+    unchanged = Prepared(body=request, conversation=conversation, budget_tokens=budget, problem=problem)
+    fitted = settings.fitted(parts, budget)
+    if fitted is None:
+        return unchanged
+    if fitted.report.tokens_before <= fitted.report.budget:
+        return replace(unchanged, tokens=fitted.report.tokens_before)
+    body, tokens = with_messages(request, parts, fitted.messages), fitted.report.tokens_after
+    return replace(unchanged, body=body, changed=True, tokens=tokens, find_origins=lambda: fitted.origins)

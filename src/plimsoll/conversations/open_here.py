@@ -9,13 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 from weakref import WeakSet
 
 from plimsoll.errors import SessionBusy
 
 if TYPE_CHECKING:
-    from plimsoll.conversations.conversation import HostConversation
+    from threading import RLock
+
     from plimsoll.session.session import Session
 
 WAIT_S: Final = 5.0
@@ -25,11 +26,28 @@ _STEP_S: Final = 0.02
 _STRANGERS_MAX: Final = 5
 """Times that it may seem to be another process: a store cannot say whose a lock is that changes hands just then."""
 
+
+class Holder(Protocol):
+    """A conversation that may have a session open."""
+
+    name: str
+    lock: RLock
+
+    @property
+    def is_open(self) -> bool:
+        """True if it has."""
+        ...
+
+    def close(self) -> None:
+        """Close it."""
+        ...
+
+
 _lock = Lock()
-_open: WeakSet[HostConversation] = WeakSet()
+_open: WeakSet[Holder] = WeakSet()
 
 
-def taken(by: HostConversation, open: Callable[[float], Session], wait_s: float = 0) -> Session:
+def taken(by: Holder, open: Callable[[float], Session], wait_s: float = 0) -> Session:
     """The session of a conversation whose lock is held. Raises StoreError.
 
     `open` opens it. Its argument is how long another process is waited for: `wait_s` after no conversation of this one has it.
@@ -49,7 +67,7 @@ def taken(by: HostConversation, open: Callable[[float], Session], wait_s: float 
     return open(wait_s)
 
 
-def _asked_for(by: HostConversation) -> bool:
+def _asked_for(by: Holder) -> bool:
     """Close the session where other conversations of its name have it open; they open it again when they need it.
 
     Returns False if none of them has it, or is using its own now.

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any, Final
 
+from plimsoll.api.fit import fit
 from plimsoll.compaction.drive import AsyncSummarizer
+from plimsoll.compaction.result import Fitted
 from plimsoll.conversations.content import ContentReader
 from plimsoll.conversations.inner import INNER_TOOLS
+from plimsoll.errors import PlimsollError
 from plimsoll.formats.requests import RequestParts
 from plimsoll.light.dataclass import dataclass
 from plimsoll.message import FormatName
@@ -74,6 +77,21 @@ class Settings:
             self.windows[model] = window_tokens
         if model in self.ceilings or len(self.ceilings) < WINDOWS_MAX:
             self.ceilings[model] = min(sent_tokens, self.ceilings.get(model, sent_tokens))
+
+    def fitted(self, parts: RequestParts, budget_tokens: int) -> Fitted | None:
+        """The messages of a request fitted by themselves; None where they cannot be."""
+        try:
+            return fit(
+                parts.messages,
+                max_tokens=budget_tokens,
+                model=self.model or parts.model,
+                tools=parts.tools,
+                format=parts.format,
+                system=parts.system,
+                counter=self.counter,
+            )
+        except (PlimsollError, RecursionError):
+            return None
 
     def open(self, name: str, format: FormatName, model: str | None, wait_s: float = 0) -> Session:
         """Open the session of a conversation. Raises StoreError."""

@@ -10,9 +10,9 @@ import json
 from dataclasses import replace
 from typing import Any, Final, Literal
 
+from plimsoll.conversations.conversation import Prepared
 from plimsoll.conversations.conversations import Conversations
 from plimsoll.conversations.inner import INNER_TOOLS
-from plimsoll.conversations.prepared import Prepared
 from plimsoll.errors import ErrorCatcher
 from plimsoll.formats.overflow import Overflow
 from plimsoll.formats.requests import ROUTES, parts_of

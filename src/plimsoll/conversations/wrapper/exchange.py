@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any, Final
 
+from plimsoll.conversations.conversation import Prepared
 from plimsoll.conversations.conversations import Conversations
-from plimsoll.conversations.prepared import Prepared
 from plimsoll.errors import ErrorCatcher, RequestNotManaged, warn
 from plimsoll.formats.overflow import overflow_in
 from plimsoll.formats.streams import Answer, answer_reader
