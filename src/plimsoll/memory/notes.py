@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Literal
@@ -31,12 +32,17 @@ def notes_of(
 ) -> tuple[str | None, tuple[Memory, ...]]:
     """Notes of as many memories as fit, and which those are. The memories are given the most important first."""
     language = language_of("".join(memory.text for memory in memories[:20]))
-    shown: list[Memory] = []
-    for memory in memories:
-        text = _framed([*shown, memory], language)
-        if counter.upper(text) > tokens_max:
-            break
-        shown.append(memory)
+
+    def tokens(count: int) -> int:
+        return counter.upper(_framed(memories[:count], language))
+
+    too_many = (
+        1  # doubled, so that little is counted of many memories for short notes, and none of it often for long ones
+    )
+    while too_many <= len(memories) and tokens(too_many) <= tokens_max:
+        too_many *= 2
+    counts = range(too_many // 2, min(too_many, len(memories) + 1))
+    shown = memories[: counts[bisect_right(counts, tokens_max, lo=1, key=tokens) - 1]]
     return (_framed(shown, language) if shown else None), tuple(shown)
 
 

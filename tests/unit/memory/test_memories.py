@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import plimsoll
 from plimsoll.errors import SettingError
 from plimsoll.memory.in_memory import InMemoryMemoryStore
+from plimsoll.memory.notes import notes_of
 from plimsoll.tokens.counter import counter_for
 
 
@@ -250,3 +252,37 @@ def test_what_is_not_meant_as_a_path_is_refused(spec: str, tmp_path: Path, monke
         with plimsoll.open_memory(meant) as memories:
             memories.add("I use tabs")
             assert [found.name for found in tmp_path.iterdir() if found.name == spec]
+
+
+class _Letters:
+    """Counts letters, and how often it was asked."""
+
+    name, exact = "letters", True
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def upper(self, text: str) -> int:
+        """Letters."""
+        self.asked += 1
+        return len(text)
+
+    count = upper
+
+
+def test_notes_of_many_memories_are_counted_a_few_times() -> None:
+    """As many as fit, and not one more; what is counted grows with the notes and not with their square."""
+    with plimsoll.open_memory("memory:") as memories:
+        one = memories.add("The gate opens at dawn")
+    many = [replace(one, id=f"mem-{number}", text=f"Gate {number:03} opens") for number in range(1_000)]
+    counter = _Letters()
+    line_chars = len("- Gate 000 opens (said by the user, 2026-01-01)\n")
+    whole = counter.upper(notes_of(many[:1], tokens_max=10_000, counter=counter)[0] or "")
+
+    for count in (0, 1, 2, 3, 7, 8, 9, 500, 999, 1_000):
+        counter.asked = 0
+        room = whole + (count - 1) * line_chars
+        assert [len(notes_of(many, tokens_max=room + more, counter=counter)[1]) for more in (0, 1, line_chars - 1)] == [
+            count
+        ] * 3
+        assert counter.asked <= 3 * 21
