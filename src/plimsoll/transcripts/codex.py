@@ -266,7 +266,7 @@ def _sendable(payload: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _readable(payload: Mapping[str, Any]) -> dict[str, Any] | None:
     """An item of a replacement as the tool sends it; None for what it does not send, such as snapshots of files."""
-    wire = _sendable(payload) if payload.get("type") in ITEM_TYPES else None
+    wire = _sendable(payload) if text_of(payload.get("type")) in ITEM_TYPES else None
     return wire if wire is not None and read_message(wire, "openai-responses") is not None else None
 
 

@@ -240,7 +240,13 @@ def test_what_agents_say_to_each_other_is_sent():
 
 def test_a_replacement_holds_only_what_is_sent():
     """Snapshots of files and items of unknown types in a replacement history are not sent."""
-    listed = [_message("user", "kept"), {"type": "ghost_snapshot", "ghost_commit": {"id": "a"}}, {"type": "other"}]
+    listed = [
+        _message("user", "kept"),
+        {"type": "ghost_snapshot", "ghost_commit": {"id": "a"}},
+        {"type": "other"},
+        {"type": ["x"]},
+        None,
+    ]
     found = _read(_user("one"), _line("compacted", message="", replacement_history=listed), _user("two"))
 
     assert [_words(wire) for wire in found.view()] == ["kept", "two"]
