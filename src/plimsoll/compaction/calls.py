@@ -10,6 +10,7 @@ from typing import TypeAlias
 from plimsoll.compaction.settle import is_placeholder
 from plimsoll.compaction.view_message import CountMessage, ViewMessage
 from plimsoll.formats.exchange import OpenCalls
+from plimsoll.formats.reasoning import signatures_beside
 from plimsoll.light.regex import regex
 from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.summary.frame import Language
@@ -33,7 +34,10 @@ _NOT_IN_A_NAME = regex(r"[\]\n]")
 
 
 def call_units(entries: Sequence[ViewMessage]) -> list[CallUnit]:
-    """The calls of an exchange with their results, oldest first; calls without a result come last."""
+    """The calls of an exchange with their results, in the order in which they may leave: the oldest first.
+
+    Calls without a result come last, and of one answer a call with a thought signature: Gemini refuses the others without it.
+    """
     asked: OpenCalls[Place] = OpenCalls()
     units: list[CallUnit] = []
     for number, entry in enumerate(entries):
@@ -42,7 +46,15 @@ def call_units(entries: Sequence[ViewMessage]) -> list[CallUnit]:
                 asked.ask(part.id, (number, index))
             elif isinstance(part, ToolResult) and (call := asked.answer(part.call_id)) is not None:
                 units.append((call, (number, index)))
-    return sorted(units, key=lambda unit: (is_placeholder(entries[unit[1][0]].message), unit))
+    return sorted(
+        units,
+        key=lambda unit: (is_placeholder(entries[unit[1][0]].message), unit[0][0], _is_signed(entries, unit[0]), unit),
+    )
+
+
+def _is_signed(entries: Sequence[ViewMessage], call: Place) -> bool:
+    wire = entries[call[0]].message.parts[call[1]].wire
+    return wire is not None and any(signatures_beside(wire))
 
 
 def without_calls(

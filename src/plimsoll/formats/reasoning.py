@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from plimsoll.message import Reasoning, Wire
+
+_BESIDE: Final = ("extra_content", "provider_specific_fields", "providerMetadata", "callProviderMetadata")
+"""Fields of texts and calls in which Gemini's thought signatures are sent back (its own server, LiteLLM, the AI SDK)."""
+
+
+def signatures_beside(wire: Wire) -> Iterator[str]:
+    """The thought signatures beside a text or a call: by provider and name, or by name alone."""
+    for field in _BESIDE:
+        value = wire.get(field)
+        for key, inner in value.items() if isinstance(value, Mapping) else ():
+            for name, text in inner.items() if isinstance(inner, Mapping) else ((key, inner),):
+                if isinstance(text, str) and text and str(name).lower().endswith("signature"):
+                    yield text
 
 
 def signed_by_anthropic(part: Reasoning) -> dict[str, Any] | None:

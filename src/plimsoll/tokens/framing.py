@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, assert_never
 
+from plimsoll.formats.reasoning import signatures_beside
 from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.tokens.cache import CacheStats, CachingCounter
@@ -145,7 +146,7 @@ class MessageCounter:
         """Tokens of one part with its own frame."""
         match part:
             case Text():
-                return self._count(part.text) + (self.framing.per_block if part.wire is not None else 0)
+                return self._count(part.text) + (0 if part.wire is None else self._beside(part.wire))
             case ToolCall():
                 return self._call(part)
             case ToolResult():
@@ -182,7 +183,12 @@ class MessageCounter:
         return found
 
     def _call(self, call: ToolCall) -> int:
-        return self.framing.per_call + sum(map(self._count, (call.name, call.arguments, call.id)))
+        tokens = self.framing.per_call + sum(map(self._count, (call.name, call.arguments, call.id)))
+        return tokens if call.wire is None else tokens + _signature_tokens(call.wire)
+
+    def _beside(self, wire: Mapping[str, Any]) -> int:
+        """Tokens of a text block besides its text."""
+        return self.framing.per_block + _signature_tokens(wire)
 
     def _result(self, result: ToolResult) -> int:
         tokens = self._count(result.content) + self._count(result.call_id)
@@ -202,6 +208,11 @@ class MessageCounter:
     def _reasoning(self, part: Reasoning) -> int:
         sealed = -(-len(part.signature) // SEALED_CHARS_PER_TOKEN) if part.signature else 0
         return max(self._count(part.text), sealed) + self.framing.per_block
+
+
+def _signature_tokens(wire: Mapping[str, Any]) -> int:
+    """Tokens of the thought signatures beside a text or a call."""
+    return sum(-(-len(text) // SEALED_CHARS_PER_TOKEN) for text in signatures_beside(wire))
 
 
 def _long_text(part: Part) -> str | None:

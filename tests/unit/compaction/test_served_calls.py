@@ -188,3 +188,20 @@ def test_a_session_sends_a_search_as_it_is(messages: list[Wire], tmp_path: Any) 
             session.append(messages[count - 1])
             if plimsoll.validate(messages[:count], format="anthropic") == []:
                 assert session.view() == messages[:count]
+
+
+def test_the_call_that_carries_a_signature_leaves_last() -> None:
+    """Gemini signs the first of parallel calls, and refuses the others without it: of one answer it leaves after them."""
+    calls: list[Wire] = [
+        {"id": f"c{number}", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+        for number in range(30)
+    ]
+    calls[0]["extra_content"] = {"google": {"thought_signature": "c2ln"}}
+    results: list[Wire] = [{"role": "tool", "tool_call_id": call["id"], "content": WORDS} for call in calls]
+    messages: list[Wire] = [user(), {"role": "assistant", "content": None, "tool_calls": calls}, *results]
+
+    for tokens_max in (150, 400, 900):
+        view = plimsoll.fit(messages, max_tokens=tokens_max).messages
+        kept = next(message["tool_calls"] for message in view if "tool_calls" in message)
+        assert len(kept) < len(calls)
+        assert kept[0] == calls[0]

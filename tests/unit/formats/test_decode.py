@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -117,3 +118,13 @@ def test_what_is_decoded_is_private(format: Any) -> None:
     found, messages = decode_all([wire], format)
     wire["content"][0]["text"] = wire["parts"][0]["text"] = "b"
     assert "'b'" not in str(found.encode(messages[0]))
+
+
+def test_a_computer_call_of_several_actions_has_them_as_arguments() -> None:
+    """Newer models send a list of actions in place of one: they are what the call costs and says."""
+    actions = [{"type": "click", "x": 1, "y": 2, "button": "left"}, {"type": "type", "text": "load line"}]
+    wire = {"type": "computer_call", "id": "cu_1", "call_id": "call_1", "actions": actions, "status": "completed"}
+
+    call = format_named("openai-responses").decode(wire, 0).calls[0]
+
+    assert json.loads(call.arguments) == actions

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pathlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -403,3 +404,23 @@ def test_real_conversations_are_never_below_the_contract() -> None:
             assert all(found >= floor for found, floor in zip(counts, floors, strict=True))
             least, total = least + sum(floors), total + sum(counts)
     assert least < total < 1.06 * least
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"extra_content": {"google": {"thought_signature": "c2ln" * 100}}},
+        {"provider_specific_fields": {"thought_signature": "c2ln" * 100}},
+        {"callProviderMetadata": {"google": {"thoughtSignature": "c2ln" * 100}}},
+    ],
+)
+def test_thought_signatures_beside_a_call_count(beside: dict[str, Any]) -> None:
+    """Gemini counts the thought that it gets back beside a call or a text; other metadata is nobody's input."""
+    counter = message_counter_for("gemini-3")
+    call = ToolCall(id="c", name="read", arguments="{}", wire={"type": "function"})
+    text = Text(text="words", wire={"type": "text", "text": "words"})
+
+    for part in (call, text):
+        signed = replace(part, wire={**(part.wire or {}), **beside})
+        assert counter.part(signed) == counter.part(part) + 100
+    assert counter.part(replace(call, wire={"providerMetadata": {"openai": {"itemId": "msg_1"}}})) == counter.part(call)

@@ -100,8 +100,9 @@ def content_parts(own: Wire, field: str) -> list[Part]:
 
 
 def call_arguments(own: Wire) -> str:
-    """The arguments of a call as text: JSON, or free text for custom tools."""
-    return arguments_text(own.get(CALLS[own["type"]]))
+    """The arguments of a call as text: JSON, or free text for custom tools. A computer call has one action, or several."""
+    value = own.get(CALLS[own["type"]])
+    return arguments_text(own.get("actions") if value is None and own["type"] == "computer_call" else value)
 
 
 def _call(own: dict[str, Any]) -> ToolCall:
