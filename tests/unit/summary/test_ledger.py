@@ -6,9 +6,9 @@ import pytest
 from summary_conversation import CHINESE, ENGLISH, TALK, called
 
 from plimsoll.errors import FormatError
-from plimsoll.message import Message, Text, ToolResult, text_message
+from plimsoll.message import Message, Text, ToolCall, ToolResult, text_message
 from plimsoll.summary.frame import PRESENTATIONS, wrap
-from plimsoll.summary.ledger import CAPS, Ledger, extend
+from plimsoll.summary.ledger import CAPS, Ledger, commands, extend, files
 from plimsoll.summary.ledger.calls import understand
 from plimsoll.summary.ledger.commands import failed, outcome
 from plimsoll.summary.ledger.decisions import question, score
@@ -151,6 +151,50 @@ def test_a_later_success_of_the_same_command_marks_its_errors_fixed():
     """The failed test run's error is open until the same command passes."""
     assert {fact.state for fact in read(ENGLISH[:7]).of("error")} == {"open"}
     assert {fact.state for fact in read(ENGLISH).of("error")} == {"fixed"}
+
+
+@pytest.mark.parametrize(
+    ("run", "later", "fixed"),
+    [
+        ("pytest -v test_f.py", "pytest -q test_f.py", True),
+        ("cd /srv && python -m pytest tests/test_f.py 2>&1 | tail -5", "python -m pytest tests/test_f.py", True),
+        ("pytest -v test_f.py", "pytest", True),
+        ("pytest -v test_f.py", "pytest -v tests/unit", False),
+        ("pytest -v test_f.py", "pytest -v test_f.py::test_a", False),
+        ("make test", "make", False),
+        ("npm test", "npm install", False),
+    ],
+)
+def test_errors_are_fixed_by_a_success_on_the_same_targets(run, later, fixed):
+    """Or on all of them; a success elsewhere says nothing of them."""
+    messages = [text_message("user", "Please mend it.")]
+    for number, (command, output) in enumerate(
+        [(run, "FAILED test_f.py - KeyError: 'x'\n1 failed"), (later, "5 passed")]
+    ):
+        call = ToolCall(id=f"c{number}", name="bash", arguments=json.dumps({"command": command}))
+        result = ToolResult(call_id=f"c{number}", name="bash", content=output)
+        messages += [Message(role="assistant", parts=(call,)), Message(role="tool", parts=(result,))]
+
+    states = {fact.state for fact in extend(Ledger.empty(), messages, 0).of("error")}
+    assert states == {"fixed" if fixed else "open"}
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "collected 0 items\n\nERROR: file or directory not found: tests/x.py",
+        "npm warn x\nnpm error code ERESOLVE\nnpm error",
+    ],
+)
+def test_a_command_that_says_that_it_failed_has_failed(output):
+    """Though its exit code is unknown."""
+    assert commands.from_result("npm test", output, 3, is_error=False).state == "failed"
+
+
+def test_a_file_of_a_diff_has_one_name():
+    """Without the sides of the diff."""
+    text = "commit 1234567\n\ndiff --git a/src/own.py b/src/own.py\n--- a/src/own.py\n+++ b/src/own.py\n see b/src/else.py\n"
+    assert [fact.text for fact in files.in_report(text, 1)] == ["src/own.py", "b/src/else.py"]
 
 
 def test_a_short_reply_keeps_the_question_and_the_option_it_picks():
@@ -382,7 +426,7 @@ def test_failure_is_told_from_success(result, expected):
 
 def test_the_outcome_is_the_last_total():
     """Of a long output the line with the total is kept."""
-    assert outcome("collecting\n....\n== 12 passed in 3s ==\nbye") == "== 12 passed in 3s =="
+    assert outcome("collecting\n....\n== 12 passed in 3s ==\nbye") == "12 passed in 3s"
 
 
 def test_injected_blocks_are_not_the_users_words():

@@ -21,8 +21,8 @@ _TOTAL = regex(
 )
 _FAILED_COUNT = regex(r"[1-9][0-9]{0,6} (?:failed|failing|errors?)\b")
 _FAILURES = (
-    "\nFAIL", "--- FAIL", "FAILED", "\nfatal:", "\nerror:", "\nerror[", "Traceback (most", "command not found",
-    "No such file", "panic:", "npm ERR!",
+    "\nFAIL", "--- FAIL", "FAILED", "\nfatal:", "\nerror:", "\nerror[", "\nERROR: ", "\nError: ", "Traceback (most",
+    "command not found", "No such file", "panic:", "npm ERR!", "\nnpm error ",
 )  # fmt: skip
 """Texts that only failures print; a leading line break means the start of a line."""
 
@@ -58,16 +58,26 @@ def outcome(result: str) -> str:
     lines = [raw for raw in result.rstrip().rsplit("\n", 6) if raw.strip()]
     for raw in reversed(lines[-6:]):
         if _TOTAL.search(raw.strip()[:120]):
-            return line(raw, 120)
-    return line(lines[0], 120) if len(lines) == 1 else ""
+            return line(raw.strip("= "), 120)
+    return line(lines[0].strip("= "), 120) if len(lines) == 1 else ""
 
 
 def family(command: str) -> str:
-    """Return a key shared by runs of the same command: programs and first words, without redirections."""
+    """Return a key shared by runs of the same command on the same targets: its words without options and redirections."""
     parts = re.split(r"&&|\|\||;|\|", command[:400])
     work = [
-        words[:2]
+        [word for word in words if not word.startswith("-") and ">" not in word and "=" not in word][:_TARGETS_MAX]
         for part in parts
         if (words := part.split()) and words[0] not in ("cd", "export", "tail", "head", "grep")
     ]
-    return " ".join(word for words in work[:3] for word in words)[:80]
+    return " ".join(word for words in work[:3] for word in words)[:_FAMILY_CHARS]
+
+
+def covers(run: str, earlier: str) -> bool:
+    """Return whether a run repeats an earlier one, by their families: on the same targets, or on all where that named files."""
+    rest = earlier.removeprefix(f"{run} ")
+    return run == earlier or (rest != earlier and not _NAMES_FILES.isdisjoint(rest.split(" ", 1)[0]))
+
+
+_TARGETS_MAX, _FAMILY_CHARS = 6, 160
+_NAMES_FILES = frozenset("./:")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
+from plimsoll.summary.ledger.commands import covers
 from plimsoll.summary.ledger.fact import CAPS, Fact
 from plimsoll.summary.ledger.sentences import line
 
@@ -48,11 +49,12 @@ def may_report(text: str) -> bool:
 def from_result(text: str, position: int, family: str, *, is_error: bool) -> Iterator[Fact]:
     """Yield the first and the last error lines of a tool result; of a failed result without any, its first line."""
     found = [raw for raw in _marked(text) if 4 < len(raw) <= 2_000 and _ERROR.search(raw) and not _HARMLESS.search(raw)]
+    found = [raw for raw in found if not any(other.startswith(raw) and other != raw for other in found)]  # a bare label
     if is_error and not found:
         found = [raw for raw in text.split("\n", 20) if raw.strip()][:1]
     chosen = found if len(found) <= _LINES_MAX else [found[0], *found[1 - _LINES_MAX :]]
     for order, raw in enumerate(chosen):
-        shown = line(raw, CAPS["error"].text_chars_max)
+        shown = line(raw.strip("= "), CAPS["error"].text_chars_max)
         yield Fact("error", shown, shown, position, "tool", 2.0 + 0.1 * order, note=family, state="open")
 
 
@@ -85,5 +87,5 @@ def settle(draft: LedgerDraft, family: str) -> None:
     if not family:
         return
     for fact in list(draft.facts["error"].values()):
-        if fact.note == family and fact.state == "open":
+        if fact.state == "open" and covers(family, fact.note):
             draft.replace(fact._replace(state="fixed", weight=fact.weight * 0.6))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
@@ -19,6 +20,9 @@ _PATH_LINE = regex(
     r"(?:\.{0,2}/|[\w@.+-]+/)[\w@.+/-]*\.[A-Za-z]\w{0,9}(?=[:\s-]|\Z)|[\w@+-][\w@.+-]*\.[A-Za-z]\w{0,5}\Z"
 )
 _PATH = regex(r"(?<![\w/.~:-])(?:\.{0,2}/|[\w@.+-]{1,80}/)[\w@.+/-]{0,200}\.[A-Za-z]\w{0,9}\b")
+_DIFF = "diff --git a/"
+_SIDES = regex(r"^(?:diff --git |--- |\+\+\+ )[ab]/([^\n]{1,400}?)(?: b/[^\n]{1,400})?$", re.MULTILINE)
+"""The names of a file before and after, which a diff has below `a/` and `b/`."""
 _REPORT_CHARS_MAX = 16_000
 _SEEN_MAX = 60
 _NAMED_MAX = 12
@@ -55,6 +59,7 @@ def in_listing(text: str, position: int) -> Iterator[Fact]:
 def in_report(text: str, position: int) -> Iterator[Fact]:
     """Yield the paths anywhere in a sub-agent's report or a repository status."""
     read = text[:_REPORT_CHARS_MAX].replace("\\n", "\n")  # in JSON, the `n` of a line break is no part of a path
+    read = _SIDES.sub(r"\1", read) if _DIFF in read else read
     found = list(dict.fromkeys(path for path in _PATH.findall(read) if not path.startswith("//")))[:_SEEN_MAX]
     for path in found:
         yield _fact(path, "seen", position, round(_WEIGHTS["reported"] * _spread(found), 2))
