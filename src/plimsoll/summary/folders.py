@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
 from plimsoll.summary.kept import kept
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from plimsoll.summary.ledger import Fact
 
@@ -63,14 +64,23 @@ def folders_of(paths: Iterable[str]) -> dict[str, str]:
     """Map each path to its common folder, with a trailing slash, or "" if factoring it out saves too little."""
     left = list(paths)
     found: dict[str, str] = dict.fromkeys(left, "")
+    above = {path: list(_above(path)) for path in left}
     for _ in range(_FOLDERS_MAX):
-        counts = Counter(path[: at + 1] for path in left for at in range(1, len(path)) if path[at] == "/")
+        counts = Counter(chain.from_iterable([above[path] for path in left]))
         best = max(counts, key=lambda folder: ((counts[folder] - 1) * len(folder), folder), default="")
         if (counts[best] - 1) * len(best) < _SAVED_CHARS_MIN:
             break
         found.update((path, best) for path in left if path.startswith(best))
         left = [path for path in left if not path.startswith(best)]
     return found
+
+
+def _above(path: str) -> Iterator[str]:
+    """Yield the folders that a path is in, from the outermost on, but not the root."""
+    at = path.find("/", 1)
+    while at > 0:
+        yield path[: at + 1]
+        at = path.find("/", at + 1)
 
 
 def stem_of(path: str) -> str:

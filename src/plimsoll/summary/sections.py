@@ -302,7 +302,7 @@ def _files(ledger: Ledger, bias: Callable[[str], float], room: Mapping[str, int]
     An item's label is the name of its section.
     """
     facts = one_each(ledger.of("file"))
-    folders = folders_of(fact.text for fact in facts)
+    folders: dict[str, str] = {}
     items: list[Item] = []
     has_evicted = bool(ledger.evicted.get("file"))
     worked_on = {_folder(fact.text) for fact in facts if fact.state != "seen"}
@@ -315,6 +315,8 @@ def _files(ledger: Ledger, bias: Callable[[str], float], room: Mapping[str, int]
             (_file(fact, bias, worked_on, changed, ledger.end) for fact in found), key=lambda item: -item.value
         ):
             whole -= estimate(item.text) + 1
+            if is_tight and whole < 0:
+                folders = folders or folders_of(fact.text for fact in facts)
             folder = folders[item.text] if is_tight and whole < 0 else ""
             items.append(item._replace(text=item.text.removeprefix(folder), group=folder, label=name))
     return items

@@ -52,8 +52,9 @@ def in_listing(text: str, position: int) -> Iterator[Fact]:
         if found is not None:
             path = found[0].rstrip(":-")
             seen.setdefault(path, None)
+    weight = round(_WEIGHTS["seen"] * _spread(seen), 2)
     for path in list(seen)[:_SEEN_MAX]:
-        yield _fact(path, "seen", position, round(_WEIGHTS["seen"] * _spread(seen), 2))
+        yield _fact(path, "seen", position, weight)
 
 
 def in_report(text: str, position: int) -> Iterator[Fact]:
@@ -61,8 +62,9 @@ def in_report(text: str, position: int) -> Iterator[Fact]:
     read = text[:_REPORT_CHARS_MAX].replace("\\n", "\n")  # in JSON, the `n` of a line break is no part of a path
     read = _SIDES.sub(r"\1", read) if _DIFF in read else read
     found = list(dict.fromkeys(path for path in _PATH.findall(read) if not path.startswith("//")))[:_SEEN_MAX]
+    weight = round(_WEIGHTS["reported"] * _spread(found), 2)
     for path in found:
-        yield _fact(path, "seen", position, round(_WEIGHTS["reported"] * _spread(found), 2))
+        yield _fact(path, "seen", position, weight)
 
 
 def _spread(paths: Collection[str]) -> float:
@@ -78,4 +80,5 @@ def _facts(paths: tuple[str, ...], state: str, position: int) -> Iterator[Fact]:
 
 def _fact(path: str, state: str, position: int, weight: float | None = None) -> Fact:
     path = clean(path).strip()
-    return Fact("file", path, path, position, "tool", _WEIGHTS[state] if weight is None else weight, state=state)
+    weight = _WEIGHTS[state] if weight is None else weight
+    return Fact("file", path, path, position, "tool", weight, last=position, state=state)

@@ -11,7 +11,7 @@ from plimsoll.summary.ledger.fact import Fact
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from plimsoll.summary.ledger.calls import Call
 
@@ -48,14 +48,15 @@ def from_result(call: Call, content: str, position: int) -> Iterator[Fact]:
     found: dict[str, int] = {}
     for match in _definitions(text):
         found.setdefault(match[1], match.start())
-    defined = [name for name in list(found)[-_EACH_MAX:] if _CODE_NAME.search(name)]
+    defined = _in_code(list(found)[-_EACH_MAX:])
+    weight = _share(defined)
     for name in defined:
-        yield _fact(name, file or _file_at(text, found[name]), position, _share(defined))
+        yield _fact(name, file or _file_at(text, found[name]), position, weight)
     if file and len(content) <= _EXCERPT_CHARS_MAX:
-        words = dict.fromkeys(_WORD.findall(text))
-        used = [name for name in words if name not in found and _CODE_NAME.search(name)]
+        used = [name for name in _in_code(dict.fromkeys(_WORD.findall(text))) if name not in found]
+        weight = _share(used)
         for name in used[:_MEANT_MAX]:
-            yield _fact(name, file, position, _share(used))
+            yield _fact(name, file, position, weight)
 
 
 def _share(names: Sequence[str]) -> float:
@@ -84,16 +85,14 @@ def from_call(call: Call, position: int) -> Iterator[Fact]:
     for key in _WRITTEN_KEYS if call.action == "edit" else ():
         if isinstance(written := call.arguments.get(key), str):
             file = _name(call.paths[0]) if call.paths else ""
-            for name in dict.fromkeys(match[1] for match in _definitions(written[:_CHARS_MAX])):
-                if _CODE_NAME.search(name):
-                    yield _fact(name, file, position, _ASKED)
+            for name in _in_code(dict.fromkeys(match[1] for match in _definitions(written[:_CHARS_MAX]))):
+                yield _fact(name, file, position, _ASKED)
 
 
 def from_text(text: str, position: int) -> Iterator[Fact]:
     """Yield the names in inline code of an answer."""
-    for name in list(dict.fromkeys(_QUOTED.findall(text[:_CHARS_MAX])))[:_EACH_MAX]:
-        if _CODE_NAME.search(name):
-            yield _fact(name, "", position, _SAID)
+    for name in _in_code(list(dict.fromkeys(_QUOTED.findall(text[:_CHARS_MAX])))[:_EACH_MAX]):
+        yield _fact(name, "", position, _SAID)
 
 
 def from_report(text: str, position: int) -> Iterator[Fact]:
@@ -103,11 +102,16 @@ def from_report(text: str, position: int) -> Iterator[Fact]:
 
 
 def _names(text: str) -> list[str]:
-    return [name for name in _WORD.findall(text[:_CHARS_MAX]) if _CODE_NAME.search(name)]
+    return _in_code(_WORD.findall(text[:_CHARS_MAX]))
+
+
+def _in_code(words: Iterable[str]) -> list[str]:
+    """Return the words that are names in code. Most words are lower-case letters, which needs no pattern to see."""
+    return [word for word in words if ("_" in word or not word.islower()) and _CODE_NAME.search(word)]
 
 
 def _fact(name: str, file: str, position: int, weight: float) -> Fact:
-    return Fact("symbol", name, name, position, "tool", weight, note=file)
+    return Fact("symbol", name, name, position, "tool", weight, last=position, note=file)
 
 
 def _name(path: str) -> str:
