@@ -86,7 +86,7 @@ class ViewExchange:
     @property
     def tokens(self) -> int:
         """Current tokens."""
-        return sum(entry.tokens for entry in self.entries)
+        return sum([entry.tokens for entry in self.entries])
 
     @property
     def tokens_before(self) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.light.regex import regex
 from plimsoll.summary.kept import kept
-from plimsoll.summary.ledger.fact import is_recalled, speaker_of
+from plimsoll.summary.ledger.fact import is_recalled, speaker_of, speakers_of
 from plimsoll.summary.ledger.sentences import has_digit
 from plimsoll.summary.scripts import MARKS, is_english, is_spaceless, terms
 
@@ -165,28 +165,22 @@ class _Short(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """A clause before it is weighed."""
+    """A clause before its words are weighed."""
 
     short: _Short
     shown: str
     """Its text, a short answer behind its question."""
-    fact: Fact
     speaker: str
-    is_first_person: bool
-    place: int
-    clause: int
-    is_question: bool
-    answers: bool
-    is_kept: bool
-    """Whether an earlier summary chose it."""
+    order: tuple[int, ...]
+    factor: float
+    """First-person events with a time are what people ask about later; praise and questions hardly are."""
 
 
 def clauses(facts: Sequence[Fact]) -> list[Clause]:
     """The clauses of these chat facts that say something, in order, each shortened; all of them where none does. Linear."""
-    names = {speaker_of(fact) for fact in facts}
-    callings = frozenset(word.casefold() for name in names for word in _callings(name))
+    callings = frozenset(word.casefold() for name in speakers_of(facts) for word in _callings(name))
     pieces = list(_pieces(facts, callings, shortens=is_english([fact.text for fact in facts])))
-    spread = Counter(chain.from_iterable(piece.short.words for piece in pieces))
+    spread = Counter(chain.from_iterable([piece.short.words for piece in pieces]))
     worth = {word: _worth(word, count, len(pieces)) for word, count in spread.items()}
     telling = [piece for piece in pieces if piece.short.says_something] or pieces
     made: list[Clause] = []
@@ -195,8 +189,7 @@ def clauses(facts: Sequence[Fact]) -> list[Clause]:
         for word in piece.short.names:
             if word in words:
                 words[word] += _NAMED
-        order = (piece.fact.position, piece.place, piece.clause)
-        made.append(Clause(piece.shown, piece.speaker, order, words, _factor(piece)))
+        made.append(Clause(piece.shown, piece.speaker, piece.order, words, piece.factor))
     return made
 
 
@@ -204,7 +197,7 @@ def _pieces(facts: Sequence[Fact], callings: frozenset[str], *, shortens: bool) 
     asked, asker = "", ""
     for place, fact in enumerate(facts):
         speaker = speaker_of(fact)
-        # What was read back from a summary has lost its `I` there.
+        # An earlier summary chose what was read back from it, which has lost its `I` there.
         is_kept = is_recalled(fact) and not fact.text.startswith("[")
         is_first_person = is_kept or _FIRST_PERSON.search(fact.text) is not None
         has_parts = any(map(fact.text.__contains__, _SEPARATORS))
@@ -216,7 +209,15 @@ def _pieces(facts: Sequence[Fact], callings: frozenset[str], *, shortens: bool) 
                 shown = short.text
                 if answers and not is_question and _is_short(shown):
                     shown, asked = _with_question(shown, asked), _ANSWERED
-                yield _Piece(short, shown, fact, speaker, is_first_person, place, clause, is_question, answers, is_kept)
+                signs = (
+                    _SIGNS["first"] * is_first_person,
+                    *short.signs,
+                    _SIGNS["question"] * is_question,
+                    _SIGNS["answers"] * answers,
+                    _SIGNS["recalled"] * is_kept,
+                    short.generic,
+                )
+                yield _Piece(short, shown, speaker, (fact.position, place, clause), exp(sum(signs)))
             if is_question:
                 asked, asker = short.text, speaker
             elif speaker != asker:
@@ -331,19 +332,6 @@ def _says_something(words: Sequence[str]) -> bool:
     """Whether a clause has two words of substance, or one and a number."""
     specific = len(words) - sum(map(_GENERIC.__contains__, words))
     return specific > 1 or (specific == 1 and any(word[0].isdigit() for word in words))
-
-
-def _factor(piece: _Piece) -> float:
-    """First-person events with a time are what people ask about later; praise and questions hardly are."""
-    signs = (
-        _SIGNS["first"] * piece.is_first_person,
-        *piece.short.signs,
-        _SIGNS["question"] * piece.is_question,
-        _SIGNS["answers"] * piece.answers,
-        _SIGNS["recalled"] * piece.is_kept,
-        piece.short.generic,
-    )
-    return exp(sum(signs))
 
 
 def _callings(name: str) -> set[str]:

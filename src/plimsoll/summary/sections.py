@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
@@ -217,7 +218,7 @@ def _flat_text(text: str) -> str:
 def has_speakers(ledger: Ledger) -> bool:
     """Return whether most statements on both sides have named speakers; then no message is a request to the model."""
     named, unnamed = Counter[str](), Counter[str]()
-    for (origin, note), count in Counter((fact.origin, fact.note) for fact in ledger.of("chat")).items():
+    for (origin, note), count in Counter(map(attrgetter("origin", "note"), ledger.of("chat"))).items():
         (unnamed if note.partition("\t")[0] in ("user", "assistant") else named)[origin] += count
     return bool(named) and all(named[side] > unnamed[side] for side in named | unnamed)
 

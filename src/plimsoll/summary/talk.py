@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from heapq import heapify, heappop, heapreplace
 from typing import TYPE_CHECKING, TypeAlias
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from plimsoll.summary import layout, superseded
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.ledger.dates import day_in, resolved, shown
-from plimsoll.summary.ledger.fact import RECALLED_OF_PEERS, Fact, is_recalled, speaker_of, topic_of
+from plimsoll.summary.ledger.fact import RECALLED_OF_PEERS, Fact, is_recalled, speaker_of, speakers_of, topic_of
 from plimsoll.summary.sections import DIALOGUE_SHARES, asking_share, has_speakers
 from plimsoll.summary.topics import topics
 
@@ -203,7 +203,7 @@ def _by_speaker(  # noqa: PLR0913 - what was said, and how it is read
     from plimsoll.summary import dense, dense_zh  # noqa: PLC0415 - patterns that only dialogues need
 
     headings = _Headings(ledger, language)
-    initials = _initials([speaker_of(fact) for fact in said])
+    initials = _initials(speakers_of(said))
     candidates: list[Candidate] = []
     for found in dense_zh.statements(said, subjects) if language == "zh" else dense.clauses(said):
         heading, text = headings.over(found.order[0], found.text)
@@ -214,7 +214,7 @@ def _by_speaker(  # noqa: PLR0913 - what was said, and how it is read
 
 
 def _legend(said: Sequence[Fact]) -> str:
-    initials = _initials([speaker_of(fact) for fact in said])
+    initials = _initials(speakers_of(said))
     return ", ".join(f"{short} = {name}" for name, short in initials.items() if short != name)
 
 
@@ -280,7 +280,7 @@ class _Headings:
         return heading, resolved(text, day) if day else text
 
 
-def _initials(names: Sequence[str]) -> dict[str, str]:
+def _initials(names: Iterable[str]) -> dict[str, str]:
     """A short label for each speaker: the first letter of a name where no other speaker shares it."""
     distinct = sorted(set(names))
     letters = [name[:1] for name in distinct]

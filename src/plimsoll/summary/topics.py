@@ -8,9 +8,10 @@ from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.light.regex import regex
+from plimsoll.summary import dense
 from plimsoll.summary.item import Item
 from plimsoll.summary.kept import kept
-from plimsoll.summary.ledger.fact import CAPS, is_recalled, speaker_of, topic_of
+from plimsoll.summary.ledger.fact import CAPS, is_recalled, speakers_of, topic_of
 from plimsoll.summary.scripts import MARKS, is_english, is_spaceless
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def topics(  # noqa: PLR0913 - what was said, and how it is read
     asked = asked[-_READ_MAX:]
     if language == "en" and not is_english([fact.text for fact in asked]):
         asked = []  # in a language whose function words are unknown, what comes up most is those
-    names = {word.casefold() for fact in said for word in speaker_of(fact).split()} if named else set[str]()
+    names = {word.casefold() for name in speakers_of(said) for word in name.split()} if named else set[str]()
     read = _Chinese(said or asked, subjects) if language == "zh" else _English(said or asked)
     merged: dict[str, tuple[_Phrase, int, int]] = {}
     for fact in recalled:
@@ -107,16 +108,12 @@ _KEPT_MAX = 6_000
 @kept(_KEPT_MAX)
 def _words(text: str) -> frozenset[str]:
     """The words of an English text that carry information."""
-    from plimsoll.summary import dense  # noqa: PLC0415 - one language's patterns are enough
-
     return frozenset(dense.content(text))
 
 
 @kept(_KEPT_MAX)
 def _runs(text: str) -> tuple[str, ...]:
     """The runs of telling words beside each other in an English text, each of at most a few words."""
-    from plimsoll.summary import dense  # noqa: PLC0415 - one language's patterns are enough
-
     runs: list[str] = []
     run: list[str] = []
     for word in [*_WORD.findall(text), ""]:
@@ -132,8 +129,6 @@ def _runs(text: str) -> tuple[str, ...]:
 @kept(_KEPT_MAX)
 def _stems(phrase: str) -> tuple[tuple[str, ...], int]:
     """The words of an English phrase without their endings, each once, and how many of its words are capitalised."""
-    from plimsoll.summary import dense  # noqa: PLC0415 - one language's patterns are enough
-
     words = phrase.split(" ")
     stems = dict.fromkeys(dense.stem(word.casefold()) for word in words)
     return tuple(stems), sum(not word[:1].islower() for word in words)

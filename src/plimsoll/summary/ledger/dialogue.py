@@ -42,7 +42,7 @@ def from_message(text: str, position: int, role: Role) -> Iterator[Fact]:
         weight = 1.0 + (0.5 if has_digit(shown) else 0.0) + (0.2 if origin == "user" else 0.0)
         # Short answers ("Yes.", "1898年。") repeat with other meanings: only long sentences are merged.
         key = shown.casefold() if len(shown) > 24 else f"{position}.{order}"
-        yield Fact("chat", key, shown, position, origin, weight, note=name, state=state)
+        yield Fact("chat", key, shown, position, origin, weight, last=position, note=name, state=state)
 
 
 def _dated_line(text: str) -> re.Match[str] | None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Kind: TypeAlias = Literal[
     "request",
@@ -65,6 +68,11 @@ class Fact(NamedTuple):
 def speaker_of(fact: Fact) -> str:
     """Return the speaker of a chat fact, without the topic that facts from a summary may add to the note."""
     return fact.note.partition("\t")[0]
+
+
+def speakers_of(facts: Iterable[Fact]) -> set[str]:
+    """Return the speakers of chat facts. Few notes are different."""
+    return {note.partition("\t")[0] for note in {fact.note for fact in facts}}
 
 
 def topic_of(fact: Fact) -> str:
