@@ -307,7 +307,7 @@ class UnseenTokensWarning(UserWarning):
 
 
 class RequestNotManaged(UserWarning):
-    """A request of a wrapped client or an adapter was sent as it is, or was not recorded: it could not be kept. It says why."""
+    """A request of a wrapped client or an adapter was sent as it is, not recorded, or is kept as another session. It says why."""
 
 
 def warn(warning: Warning) -> None:

@@ -39,7 +39,7 @@ class HookEvent:
 def read_event(raw: bytes) -> HookEvent:
     """Read an event. Raises FormatError."""
     try:
-        value = json.loads(raw)
+        value = json.loads(raw)  # not by the reader of formats: most events need nothing that is loaded with it
     except (ValueError, RecursionError):
         raise FormatError("an event that is not JSON") from None
     if not isinstance(value, dict):
