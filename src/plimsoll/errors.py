@@ -173,8 +173,12 @@ class SessionBusy(StoreError):
     def __init__(self, name: str, *, here: bool = False) -> None:
         self.name = name
         self.here = here
-        where = "already open in this process; close that session first" if here else "being written by another process"
-        super().__init__(f"session {name!r} is {where}, or wait for it with wait_s; nothing was written")
+        where = (
+            "already open in this process; close that session first, or"
+            if here
+            else "being written by another process;"
+        )
+        super().__init__(f"session {name!r} is {where} wait for it with wait_s; nothing was written")
 
 
 class SessionDamaged(StoreError):

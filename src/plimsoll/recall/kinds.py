@@ -1,7 +1,7 @@
 """Everyday kinds of things and examples of them: a question names the kind, its answer an example.
 
-Kinds are words that name things wherever they stand: not `work`, `cause`, `item`, `place` or `major`, which questions have for
-other reasons. Each word is one term, so a name of two words, such as hip-hop, is left out.
+Kinds are words that name things wherever they stand: not `work`, `cause` or `major`, which questions have for other reasons.
+Each word is one term, so a name of two words, such as hip-hop, is left out.
 """
 
 from __future__ import annotations
@@ -71,14 +71,25 @@ editor ide: vscode vim emacs intellij pycharm xcode
 """
 
 
-def _kinds() -> dict[str, list[str]]:
+_NAMED_KINDS = """
+item: shirt dress shoe hat book toy doll camera phone laptop watch ring necklace lamp chair table painting bag bike car
+ figurine mug poster guitar console
+place spot: park beach mountain lake river forest museum cafe restaurant library church school gym shop mall hotel airport
+ garden theater stadium zoo
+"""
+
+
+def _kinds(listed: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for entry in _KINDS.strip().replace("\n ", " ").splitlines():
+    for entry in listed.strip().replace("\n ", " ").splitlines():
         kinds, examples = entry.split(":")
         for kind in kinds.split():
             found.setdefault(kind, []).extend(examples.split())
     return found
 
 
-KINDS = _kinds()
+KINDS = _kinds(_KINDS)
 """A kind -> examples of it."""
+
+NAMED_KINDS = _kinds(_NAMED_KINDS)
+"""The same for words of many uses, which are kinds only where a question asks which: "what items", not "is the item in place"."""

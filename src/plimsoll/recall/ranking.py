@@ -22,7 +22,7 @@ from plimsoll.recall.filters import Filters, Hidden
 from plimsoll.recall.index import Index
 from plimsoll.recall.segment import K1, B, Entry, Segment
 from plimsoll.recall.units import NUMBER, OPENING, QUESTION, TIME
-from plimsoll.recall.words import ALIKE_TERMS, EXAMPLE_TERMS, STOP
+from plimsoll.recall.words import STOP, alike_terms
 
 OWN, WINDOW, CARRIED, ANSWER = 1.0, 1.0, 0.7, 0.5
 """Weights: of the unit's own words, its better window, the words said shortly before it, and of the question that it answers."""
@@ -66,11 +66,8 @@ WINDOWED_MAX = 3_000
 VERBATIM, VERBATIM_UNITS = 0.6, 40
 """What a unit gains by paths, identifiers and quotations word for word; how many of the best units are looked at."""
 
-ALIKE_WEIGHT, ALIKE_MAX = 0.4, 200
-"""Weight of a word that may stand for one of the question, if not more units than this have it."""
-
-EXAMPLE_WEIGHT = 0.7
-"""Weight of an example of what a word of the question names."""
+ALIKE_MAX = 200
+"""A word that may stand for one of the question does so if not more units than this have it."""
 
 HEADING_PARTS_MAX = 500
 """A term in the headings of more parts than this tells nothing of any."""
@@ -80,6 +77,9 @@ _KIND_OF = regex(
     r"\b(?:what|which|whose|any|some)?\s*(?:kinds?|types?|sorts?|forms?|examples?|names?|number)\s+of\b", re.IGNORECASE
 )
 """Words that ask, and are in no answer."""
+
+_WHICH = regex(r"\b(?:what|which|any|some|how\s+many)\s+((?:[a-z]+\s+)?[a-z]+)", re.IGNORECASE)
+"""What a question asks for by name, perhaps with a word before it."""
 
 
 class Candidate(NamedTuple):
@@ -109,9 +109,11 @@ class Ranking:
         self._verbatim = strings_of(query)
         asked = index.terms.of(_KIND_OF.sub(" ", query)) or index.terms.of(query)
         self.asked = frozenset((asked - STOP) or asked)
+        named = index.terms.of(" ".join(_WHICH.findall(query)))
+        alike = alike_terms(self.asked, frozenset(named))
         self.cues = cues_of(query, set(self.asked), index.spoken, index.today, index.terms.of)
         self._fields = [
-            _Field(segment, self.asked, self.cues, Hidden(segment, shown, filters)) for segment in index.segments
+            _Field(segment, self.asked, alike, self.cues, Hidden(segment, shown, filters)) for segment in index.segments
         ]
         tops = heapq.nlargest(
             WINDOWS_MAX,
@@ -168,7 +170,9 @@ class Ranking:
 class _Field:
     """The units of one segment that a question reaches."""
 
-    def __init__(self, segment: Segment, asked: frozenset[str], cues: Cues, hidden: Hidden) -> None:
+    def __init__(
+        self, segment: Segment, asked: frozenset[str], alike: Sequence[tuple[str, float]], cues: Cues, hidden: Hidden
+    ) -> None:
         self._segment = segment
         self._hidden = hidden
         self.windows: dict[int, float] = {}
@@ -184,7 +188,7 @@ class _Field:
             weight = _rarity(len(segment.end_of), max(1, len(postings))) * (NAME_WEIGHT if term in light else 1.0)
             headed = segment.headings.get(term)
             self._terms.append(_Term(weight, postings, headed if len(headed) <= HEADING_PARTS_MAX else ()))
-        for term, share in _alike(asked):
+        for term, share in alike:
             postings = hidden.without(segment.units.get(term))
             if postings and len(postings) <= ALIKE_MAX:
                 weight = _rarity(len(segment.end_of), len(postings)) * share
@@ -357,14 +361,6 @@ def _cued(cues: Cues, entry: Entry, kinds: int) -> float:
     if cues.days and cues.days.first <= entry.day <= cues.days.last:
         score += DAY
     return score
-
-
-def _alike(asked: frozenset[str]) -> list[tuple[str, float]]:
-    """The terms that may stand for terms of a question, with their weights: those alike, and examples of what one names."""
-    examples = {other for term in asked for other in EXAMPLE_TERMS.get(term, ())}
-    alike = {other for term in asked for other in ALIKE_TERMS.get(term, ())}
-    shares = {**dict.fromkeys(examples, EXAMPLE_WEIGHT), **dict.fromkeys(alike, ALIKE_WEIGHT)}
-    return sorted((term, share) for term, share in shares.items() if term not in asked)
 
 
 def _rarest(segment: Segment, asked: frozenset[str]) -> Iterator[str]:

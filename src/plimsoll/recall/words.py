@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping, Sequence
 from operator import add
 
 from plimsoll.light.regex import regex
 from plimsoll.recall.forms import ALIKE, IRREGULAR
-from plimsoll.recall.kinds import KINDS
+from plimsoll.recall.kinds import KINDS, NAMED_KINDS
 
 UNSPACED = (
     "\u0900-\u0eff\u1000-\u11ff\u1780-\u17ff\u3040-\u30ff\u3130-\u318f\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -140,8 +141,27 @@ def _alike() -> dict[str, frozenset[str]]:
     return {term: frozenset(others - {term}) for term, others in found.items()}
 
 
-EXAMPLE_TERMS = {stem(kind): frozenset(map(stem, examples)) for kind, examples in KINDS.items()}
+def _examples(kinds: Mapping[str, Sequence[str]]) -> dict[str, frozenset[str]]:
+    return {stem(kind): frozenset(map(stem, examples)) for kind, examples in kinds.items()}
+
+
+EXAMPLE_TERMS = _examples(KINDS)
 """Terms that are examples of what a term names."""
+
+NAMED_EXAMPLE_TERMS = _examples(NAMED_KINDS)
+"""The same of terms that name a kind only where a question asks which."""
 
 ALIKE_TERMS = _alike()
 """Terms that may stand for a term."""
+
+ALIKE_WEIGHT, EXAMPLE_WEIGHT = 0.4, 0.7
+"""Weight of a word that may stand for one of a question, and of an example of what one names."""
+
+
+def alike_terms(asked: frozenset[str], named: frozenset[str]) -> list[tuple[str, float]]:
+    """The terms that may stand for terms of a question, with their weights: those alike, and examples of what one names."""
+    examples = {other for term in asked for other in EXAMPLE_TERMS.get(term, ())}
+    examples |= {other for term in asked & named for other in NAMED_EXAMPLE_TERMS.get(term, ())}
+    alike = {other for term in asked for other in ALIKE_TERMS.get(term, ())}
+    shares = {**dict.fromkeys(examples, EXAMPLE_WEIGHT), **dict.fromkeys(alike, ALIKE_WEIGHT)}
+    return sorted((term, share) for term, share in shares.items() if term not in asked)
