@@ -36,6 +36,9 @@ _PEER_SHARE = 0.2
 _PEERS_ASK = 0.25
 """Two talk as peers where the user says so much of what is worth keeping and hardly asks for anything."""
 
+_STEERS, _STEERING_SHARE = 3.0, 0.7
+"""What the words of a user are worth besides, the less they are; none from this share of all words on."""
+
 _SIDE_MIN = 0.3
 """Of what is said in a dialogue each side gets at least this part."""
 
@@ -101,8 +104,9 @@ def sections(
         if by_topic
         else _by_speaker(ledger, said, subjects, bias, language, named=named)
     )
-    if worth:
-        candidates = [_valued(candidate, worth.get(said[candidate[0].order[1]].key, 1.0)) for candidate in candidates]
+    steers = 1.0 if named or by_topic else _steering(said)
+    if worth or steers > 1.0:
+        candidates = [_valued(candidate, said[candidate[0].order[1]], worth, steers) for candidate in candidates]
     chars = int(tokens_max * _CHARS_PER_TOKEN[language])
     ranked = _ranked(candidates, chars * 2, _OVERHEAD_CHARS[language])
     came_up = topics(ledger, said, language, tokens_max, named=named, subjects=subjects)
@@ -134,9 +138,16 @@ def sections(
     ]
 
 
-def _valued(candidate: Candidate, factor: float) -> Candidate:
-    item, words, whose, known = candidate
-    return item, words, whose, known * factor
+def _valued(candidate: Candidate, fact: Fact, worth: Mapping[str, float], steers: float) -> Candidate:
+    item, words, whose, factor = candidate
+    return item, words, whose, factor * worth.get(fact.key, 1.0) * (steers if fact.origin == "user" else 1.0)
+
+
+def _steering(said: Sequence[Fact]) -> float:
+    """What a user's words are worth, who says little to an assistant that writes much: they decide what of it holds."""
+    chars = sum(len(fact.text) for fact in said)
+    share = sum(len(fact.text) for fact in said if fact.origin == "user") / max(1, chars)
+    return 1.0 + _STEERS * max(0.0, 1.0 - share / _STEERING_SHARE)
 
 
 def _without(items: Sequence[Item], said: Sequence[Fact], is_said: Callable[[Fact], bool]) -> list[Item]:

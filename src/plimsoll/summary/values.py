@@ -92,6 +92,8 @@ def items(facts: tuple[Fact, ...], bias: Callable[[str], float], end: int) -> tu
         fact, has_many_calls = row.fact, len(tools[row.tool]) > 1
         worth, order = value(fact, end) * bias(fact.text), (fact.position, place)
         same = shared.get(row.table)
+        if row.is_codes and same and len(same) == len(row.cells or ()):
+            same = None  # all calls returned the same: their heading would say it again
         if row.is_codes and (cells := row.cells) is not None:
             group, label = _heading(row, "", same or {}, has_many_calls=has_many_calls)
             for at, column in enumerate([column for column in cells if column not in (same or {})] or cells):

@@ -219,3 +219,21 @@ def test_talk_of_other_languages_keeps_its_words(counter):
 
     assert "vado a Siena" in text
     assert "vado Siena" not in text
+
+
+def test_what_little_a_user_says_comes_before_an_assistants_many_proposals(counter):
+    """A garden is planned: the user's short answers are what holds of the long proposals before them."""
+    beds = ("peonies", "currants", "asters", "fennel", "quinces", "lovage", "salvia", "hops")
+    talk = []
+    for at, bed in enumerate(beds):
+        proposal = " ".join(
+            f"Corner {at}{part} takes {part + 2} rows of Kessel{at}{part} at {30 + part * 7} cm from the wall of Tor{part}{at}."
+            for part in range(6)
+        )
+        talk += [
+            text_message("assistant", proposal),
+            text_message("user", f"Fine, {bed} in corner {at}3, the rest stays lawn."),
+        ]
+    text = render(ledger_of([text_message("user", "We plan my garden."), *talk]), tokens_max=260, counter=counter).text
+
+    assert sum(bed in text for bed in beds) >= 7

@@ -312,3 +312,12 @@ def test_a_yes_or_no_is_no_id():
     assert "G11" in text
     assert "G21" in text
     assert "was" not in text
+
+
+def test_codes_that_all_calls_returned_are_told_once_for_each_call():
+    """Three looks at one list: its codes stand behind each look, and not in the heading again."""
+    queue = json.dumps([{"job_id": f"jb{at}77", "state": "waits"} for at in range(4)])
+    looks = [m for at in range(3) for m in called("queue", {"page": at + 10}, queue, call_id=f"q{at}")]
+    text = grouped([row for row in ranked(looks) if "jb077" in row.text])
+
+    assert "jb077" not in text.split("\n")[0].partition("]")[0]
