@@ -82,6 +82,8 @@ ANTHROPIC: list[list[dict[str, Any]]] = [
     [say("assistant", THOUGHT), {"role": "user", "content": WORDS}],
     [say("assistant", THOUGHT, {"type": "text", "text": " "}), {"role": "user", "content": WORDS}],
     [say("user", THOUGHT, TEXT)],
+    [say("assistant", {"type": "thinking", "signature": "c2ln"}, TEXT), {"role": "user", "content": WORDS}],
+    [say("assistant", {**THOUGHT, "thinking": None}, TEXT), {"role": "user", "content": WORDS}],
     [say("assistant", {"type": "thinking", "thinking": "unsigned"}, TEXT)],
     [say("assistant", TEXT, use(input=None)), say("user", result("done"))],
     [say("assistant", TEXT, use(input='{"a": 1}')), say("user", result("done"))],

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from plimsoll.formats.anthropic.codec import RAW_ARGUMENTS, result_content, unlabelled_text
-from plimsoll.formats.anthropic.validate import has_source, is_text, may_stand, may_stand_in_result
+from plimsoll.formats.anthropic.validate import has_source, is_text, is_whole, may_stand, may_stand_in_result
 from plimsoll.formats.cache_marks import is_mark
 from plimsoll.formats.checks import in_words, is_name, tool_name
 from plimsoll.formats.wire import arguments_text, copied, parsed_object
@@ -35,7 +35,9 @@ def _is_marked_well(part: Part) -> bool:
 def _is_sound_answer(part: Part) -> bool:
     if isinstance(part, ToolCall):
         return is_name(part.name, "anthropic") and isinstance((part.wire or {}).get("input"), dict)
-    return isinstance(part, Text) or (isinstance(part, Reasoning) and bool(part.signature))
+    if isinstance(part, Reasoning):
+        return bool(part.signature) and (part.wire is None or is_whole(part.wire))
+    return isinstance(part, Text)
 
 
 def _is_sound_request(part: Part) -> bool:
@@ -100,7 +102,7 @@ def _repaired(block: dict[str, Any], role: str, repairs: list[str]) -> dict[str,
         case "text" if not isinstance(block.get("text"), str):
             repairs.append("removed a text block without text")
             return None
-        case "thinking" | "redacted_thinking" if role != "assistant" or not _is_thought(block):
+        case "thinking" | "redacted_thinking" if role != "assistant" or not is_whole(block):
             repairs.append("removed thinking without a signature")
             return None
         case "tool_use" if role == "assistant":
@@ -113,11 +115,6 @@ def _repaired(block: dict[str, Any], role: str, repairs: list[str]) -> dict[str,
             return block
     repairs.append(f"{ascii(kind)[:40]} not allowed in a message of role {role}: converted to text")
     return {"type": "text", "text": in_words(block)}
-
-
-def _is_thought(block: Wire) -> bool:
-    fields = ("thinking", "signature") if block["type"] == "thinking" else ("data",)
-    return all(isinstance(block.get(field), str) for field in fields)
 
 
 def _call(block: dict[str, Any], repairs: list[str]) -> dict[str, Any]:
