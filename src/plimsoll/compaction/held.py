@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from plimsoll.compaction.keep import (
+    COMPACTED,
     FIRST_REQUEST,
     LAST_MESSAGES,
     NEWEST_EXCHANGE,
@@ -44,7 +45,7 @@ REASON = "over the limit for content that must stay"
 _FOR_ROOM = frozenset({REASON, OPAQUE_REASON, CALLS_REASON})
 """Reasons of cuts that only make room for other exchanges."""
 
-_REDUCIBLE = (NEWEST_EXCHANGE, NEWEST_MESSAGE, LAST_MESSAGES, FIRST_REQUEST, PINNED)
+_REDUCIBLE = (NEWEST_EXCHANGE, NEWEST_MESSAGE, LAST_MESSAGES, FIRST_REQUEST, PINNED, COMPACTED)
 
 
 def cut_frame(view: WorkingView, budget_tokens: int) -> bool:

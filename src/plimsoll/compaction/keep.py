@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from plimsoll.compaction.normalize import LABELLED
 from plimsoll.compaction.notes import OPENER
-from plimsoll.compaction.view_message import ViewExchange
+from plimsoll.compaction.view_message import ViewExchange, ViewMessage
 from plimsoll.compaction.working_view import WorkingView
-from plimsoll.message import text_message
+from plimsoll.message import Opaque, text_message
 
 SYSTEM = "system text"
 NEWEST_REQUEST = "newest user message"
@@ -19,6 +19,8 @@ NEWEST_MESSAGE = "newest message"
 """The newest exchange of a history without a user message: a request cannot be empty."""
 FIRST_REQUEST = "first user message"
 PINNED = "pinned text"
+COMPACTED = "the provider's own compaction"
+"""The item or block in which the provider holds what its own compaction replaced: nothing else says it."""
 LAST_MESSAGES = "newest messages"
 """The newest messages that the policy keeps regardless of its caps and the goal."""
 OPENING = "opening"
@@ -71,6 +73,7 @@ def mark_kept(view: WorkingView, pins: Collection[int], goal_tokens: int, *, las
     _mark(_last(view.exchanges, last_messages), LAST_MESSAGES)
     _mark(requests[:1], FIRST_REQUEST)
     _mark((exchange for exchange in view.exchanges if _is_pinned(exchange, pins)), PINNED)
+    _mark(_compacted(view.exchanges), COMPACTED)
     _mark(_later_system(view.exchanges, int(goal_tokens * _LATER_SYSTEM_SHARE)), PINNED)
     _mark(_openers(view.exchanges), OPENING)
 
@@ -104,6 +107,16 @@ def _last(exchanges: list[ViewExchange], count: int) -> Iterable[ViewExchange]:
 
 def _is_pinned(exchange: ViewExchange, pins: Collection[int]) -> bool:
     return any(entry.position in pins for entry in exchange.entries if entry.position is not None)
+
+
+def _compacted(exchanges: list[ViewExchange]) -> list[ViewExchange]:
+    """The newest exchange with a compaction of the provider, which stands for those before it."""
+    found = (exchange for exchange in reversed(exchanges) if any(map(_holds_compaction, exchange.entries)))
+    return list(islice(found, 1))
+
+
+def _holds_compaction(entry: ViewMessage) -> bool:
+    return any(isinstance(part, Opaque) and part.wire.get("type") == "compaction" for part in entry.message.parts)
 
 
 def _later_system(exchanges: list[ViewExchange], room_tokens: int) -> Iterable[ViewExchange]:

@@ -176,6 +176,8 @@ def _opaque_mark(room: _Room, tokens: int, place: Place) -> str:
     kind = str(part.wire.get("type") or next(iter(part.wire), "part"))
     reference = view.refer(entry, place[1]) if view.recall else None
     words = omission_marker(kind, tokens, reference=reference, language=view.language)
+    if part.wire.get("type") == "compaction" and "encrypted_content" in part.wire:
+        return words
     shown = cut_json(json_text(part.wire), tokens_max=room.preview_tokens, counter=view.counter, language=view.language)
     return f"{words}\n{shown.text}"
 

@@ -156,7 +156,7 @@ class MessageCounter:
             case Media():
                 return self.media.tokens(part) + self.framing.per_block
             case Opaque():
-                return self._count(compact_json(part.wire)) + self.framing.per_block
+                return self._opaque(part.wire) + self.framing.per_block
             case _:
                 assert_never(part)
 
@@ -185,6 +185,13 @@ class MessageCounter:
     def _call(self, call: ToolCall) -> int:
         tokens = self.framing.per_call + sum(map(self._count, (call.name, call.arguments, call.id)))
         return tokens if call.wire is None else tokens + _signature_tokens(call.wire)
+
+    def _opaque(self, wire: Mapping[str, Any]) -> int:
+        """Tokens of its JSON; of a compaction by the provider, those of the text that is encrypted in it."""
+        sealed = wire.get("encrypted_content") if wire.get("type") == "compaction" else None
+        if not isinstance(sealed, str):
+            return self._count(compact_json(wire))
+        return -(-len(sealed) // SEALED_CHARS_PER_TOKEN) + self._count(compact_json({**wire, "encrypted_content": ""}))
 
     def _beside(self, wire: Mapping[str, Any]) -> int:
         """Tokens of a text block besides its text."""

@@ -325,3 +325,31 @@ def test_one_call_that_left_is_one_call() -> None:
     named = re.findall(r"… (\d+) earlier tool calls left out: read …", shown(more.messages))
     assert named == [str(6 - shown(more.messages).count('"function_call"'))]
     assert not any("1 earlier tool calls" in shown(view.messages) for view in views)
+
+
+def test_the_providers_own_compaction_is_the_last_to_leave() -> None:
+    """An encrypted compaction stands for all that came before it: it stays while others leave, and is never shown in pieces."""
+    sealed = {"type": "compaction", "id": "cmp_1", "encrypted_content": random.Random(1).randbytes(1_000).hex()}
+    older = {"type": "compaction", "id": "cmp_0", "encrypted_content": "00" * 400}
+    messages = [{"role": "user", "content": "go"}, older, *turns(4), sealed, *turns(8)]
+    whole = plimsoll.count_tokens(messages)
+
+    assert plimsoll.count_tokens([sealed]) < len(sealed["encrypted_content"]) // 4 + 40
+    for share in (0.9, 0.6, 0.4):
+        view = plimsoll.fit(messages, max_tokens=int(whole * share)).messages
+        assert sealed in view
+        assert older not in view or share == 0.9
+    smallest = plimsoll.fit(messages, max_tokens=300).messages
+    assert sealed not in smallest
+    assert sealed["encrypted_content"][:12] not in json.dumps(smallest)
+
+
+def test_a_compaction_block_of_anthropic_stays() -> None:
+    """A block with the summary that Anthropic wrote stays with its message."""
+    block = {"type": "compaction", "content": "The user wants load lines; rule ZQ-77 holds. " * 10}
+    said = {"role": "assistant", "content": [block, {"type": "text", "text": "Going on."}]}
+    messages = [{"role": "user", "content": "go"}, said, *turns(12)]
+    whole = plimsoll.count_tokens(messages, format="anthropic")
+
+    for share in (0.9, 0.5, 0.3):
+        assert said in plimsoll.fit(messages, max_tokens=int(whole * share), format="anthropic").messages
