@@ -187,7 +187,8 @@ def test_results_are_the_tools_in_every_format(format, counter):
 @pytest.mark.slow
 def test_one_thing_left_out_is_named_in_the_singular(counter):
     """`1 value`, never `1 values`."""
-    texts = [render(read(LONG), tokens_max=room, counter=counter).text for room in range(700, 6_000, 100)]
+    runs = [read(LONG[:end]) for end in range(20, 60, 4)]
+    texts = [render(run, tokens_max=room, counter=counter).text for run in runs for room in range(200, 800, 20)]
     assert any(re.search(r"\b1 \w+[,.]", text) for text in texts)
     assert not any(re.search(r"\b1 (?:\w+ )?\w+s[,.]", text.rpartition("Left out")[2]) for text in texts)
 
