@@ -105,7 +105,7 @@ ANTHROPIC: list[tuple[list[Any], list[tuple[int, str]]]] = [
     ([U, {"role": "assistant", "content": [THINKING]}, U], [(1, "thinking_last")]),
     ([U, {"role": "assistant", "content": [THINKING, *WORDS]}], []),
     ([{"role": "user", "content": [THINKING, *WORDS]}], [(0, "wrong_place")]),
-    ([{"role": "user", "content": [{"text": "a"}]}], [(0, "unknown_block")]),
+    ([{"role": "user", "content": [{"words": "a"}]}], [(0, "unknown_block")]),
 ]  # fmt: skip
 
 
