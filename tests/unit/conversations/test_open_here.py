@@ -45,14 +45,14 @@ def test_a_host_for_each_request_has_one_session(name: str | None, tmp_path: Any
 
 def test_hosts_take_turns(tmp_path: Any) -> None:
     """Of many that ask at once each gets the session, and no message is in another one."""
-    hosts = [Conversations(str(tmp_path)) for _ in range(6)]
+    hosts = [Conversations(str(tmp_path)) for _ in range(4)]
 
     def ask(number: int) -> str | None:
-        problems = {hosts[number].prepare(body(2), name="harbour").problem for _ in range(5)}
+        problems = {hosts[number].prepare(body(2), name="harbour").problem for _ in range(4)}
         return next(iter(problems - {None}), None)
 
-    with ThreadPoolExecutor(6) as pool:
-        assert set(pool.map(ask, range(6))) == {None}
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(ask, range(4))) == {None}
     assert [found.name for found in plimsoll.sessions(str(tmp_path))] == ["harbour"]
 
 
