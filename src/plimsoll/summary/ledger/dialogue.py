@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from plimsoll.message import Role
 
-_SPEAKER = regex(r"([A-Z][\w.'-]{0,20}(?: [A-Z][\w.'-]{0,20})?|[\u4e00-\u9fff]{1,5}): ?(?=\S)")
+_SPEAKER = regex(r"([A-Z][\w.'-]{0,20}(?: [A-Z][\w.'-]{0,20})?): ?(?=\S)")
+_SPEAKER_ZH = regex(r"([\u4e00-\u9fff]{1,5}): ?(?=\S)")
 _HEADING = regex(r"\s{0,4}[\[(【]([^\]\n)】]{0,80}[0-9][^\]\n)】]{0,40})[\])】]\s{0,4}\n?")
 _FIRST_LINE = regex(r"[ \t#*=-]{0,8}([^\n]{6,80}?)[ \t*=-]{0,8}\n\s{0,8}(?=\S)")
 _SENTENCES_MAX = 40
@@ -30,7 +31,7 @@ def from_message(text: str, position: int, role: Role) -> Iterator[Fact]:
         shown = line(heading[1], CAPS["heading"].text_chars_max)
         yield Fact("heading", f"{position}", shown, position, "user")
         text = text[heading.end() :]
-    speaker = _SPEAKER.match(text)
+    speaker = (_SPEAKER if text[:1].isascii() else _SPEAKER_ZH).match(text)
     name = speaker[1] if speaker is not None else role  # a label or a name; `has_speakers` decides from all messages
     origin: Origin = "user" if role == "user" else "assistant"
     for order, sentence in enumerate(spoken(text[:12_000])[:_SENTENCES_MAX]):

@@ -169,6 +169,6 @@ def _constraints(text: str, position: int) -> Iterator[Fact]:
 
 def _constraining(sentence: str) -> Iterator[str]:
     """Yield the constraining clauses. Only Chinese is split at commas, where requests and prohibitions are chained."""
-    clauses = _CLAUSE_ZH.split(sentence)
+    clauses = [] if sentence.isascii() else _CLAUSE_ZH.split(sentence)
     limiting = [clause.strip(" ，,；;。！!") for clause in clauses if constrains(clause)] if len(clauses) > 1 else []
     yield from limiting or [sentence]
