@@ -36,7 +36,7 @@ class FieldFilter:
         """The line with fewer fields."""
         last, needed = self._last, {name: value[name] for name in _FIELDS if name in value}
         for name in _COMMON:
-            if name in needed and needed[name] == last.get(name):
+            if name in needed and name in last and needed[name] == last[name]:
                 needed[name] = last[name]
         if "uuid" in last and needed.get("parentUuid") == last["uuid"]:
             needed["parentUuid"] = last["uuid"]

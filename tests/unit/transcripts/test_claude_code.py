@@ -289,6 +289,18 @@ def test_a_uuid_used_twice_is_reported_and_both_lines_stay():
     assert len(found.messages) == 2
 
 
+@pytest.mark.parametrize("field", ["type", "sessionId", "cwd", "gitBranch", "version"])
+def test_a_field_may_be_null_after_a_line_without_it(field):
+    """Null is what a tool writes that does not know a value; lines of some types have none of these fields."""
+    s = _Session()
+    s.user("a")
+    s.answer("m1", _text("b"))
+    s.rows.insert(1, {"snapshot": {}, "messageId": "x"})
+    s.rows[2][field] = None
+
+    assert _words(s.read().view()[0]) == "a"
+
+
 def test_lines_that_are_written_twice_are_said_once():
     """The tool writes some lines again, at once or when it goes on with a session; what they say is one message, and is sent once."""
     s = _Session()
