@@ -14,7 +14,7 @@ from plimsoll.compaction.bound import leave_thinking
 from plimsoll.compaction.drive import drive
 from plimsoll.compaction.fit import prove
 from plimsoll.compaction.held import cut_frame, cut_oversized_kept, restore_kept
-from plimsoll.compaction.keep import SYSTEM, mark_kept, open_with_user
+from plimsoll.compaction.keep import SYSTEM, keep_thinking_first, mark_kept, open_with_user
 from plimsoll.compaction.losses import is_mark, refill, replaced_count
 from plimsoll.compaction.plan import Outline, actions_of
 from plimsoll.compaction.rereads import collapse_rereads
@@ -65,6 +65,7 @@ def compact(view: WorkingView, task: Task) -> Compacting:
         cut = True
         refill(view, task, outcome.covers)
     restore_kept(view, min(task.goal_tokens, task.budget_tokens))
+    keep_thinking_first(view)
     after = view.total
     if not over:
         before = _cost(as_it_was, reserve_tokens)

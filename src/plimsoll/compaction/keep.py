@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from itertools import islice, takewhile
+from itertools import islice, pairwise, takewhile
 
 from plimsoll.compaction.normalize import LABELLED
 from plimsoll.compaction.notes import OPENER
 from plimsoll.compaction.view_message import ViewExchange, ViewMessage
 from plimsoll.compaction.working_view import WorkingView
-from plimsoll.message import Opaque, text_message
+from plimsoll.message import Opaque, Reasoning, text_message
 
 SYSTEM = "system text"
 NEWEST_REQUEST = "newest user message"
@@ -57,6 +57,19 @@ def _label_leading_system(view: WorkingView) -> None:
         if message is not None:
             exchange.entries = [replace(entry, message=message, count_message=view.count_message, whole=False)]
             exchange.decide("repair", LABELLED)
+
+
+def keep_thinking_first(view: WorkingView) -> None:
+    """Give a summary in the agent's role to the user where it would be merged with thinking: that must begin its message."""
+    if not view.format.rules.joins_roles:
+        return
+    for exchange, following in pairwise(view.exchanges):
+        message, parts = exchange.entries[0].message, following.entries[0].message.parts
+        if exchange.is_summary_or_notice and message.role == "assistant" and parts and isinstance(parts[0], Reasoning):
+            changed = replace(
+                exchange.entries[0], message=replace(message, role="user"), count_message=view.count_message
+            )
+            exchange.entries = [changed, *exchange.entries[1:]]
 
 
 def mark_kept(view: WorkingView, pins: Collection[int], goal_tokens: int, *, last_messages: int = 0) -> None:
