@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from plimsoll.summary.ledger import Fact, Kind, Ledger
 
 AGENT_SHARES: dict[str, float] = {
-    "request": 22, "constraint": 9, "modified": 12, "identifier": 24, "decision": 12, "command": 5, "error": 6, "work": 3,
+    "request": 22, "constraint": 9, "modified": 12, "identifier": 24, "decision": 10, "command": 5, "error": 6, "work": 3,
     "read": 8, "symbol": 8, "activity": 2,
 }  # fmt: skip
 """Tuned on recorded agent runs: most to the user's text and to values from tools."""

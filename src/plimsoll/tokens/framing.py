@@ -188,7 +188,7 @@ class MessageCounter:
 
     def _opaque(self, wire: Mapping[str, Any]) -> int:
         """Tokens of its JSON; of a compaction by the provider, those of the text that is encrypted in it."""
-        sealed = wire.get("encrypted_content") if wire.get("type") == "compaction" else None
+        sealed = wire.get("encrypted_content") if isinstance(wire, dict) and wire.get("type") == "compaction" else None
         if not isinstance(sealed, str):
             return self._count(compact_json(wire))
         return -(-len(sealed) // SEALED_CHARS_PER_TOKEN) + self._count(compact_json({**wire, "encrypted_content": ""}))
