@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -69,10 +70,11 @@ def _states(own: Sequence[Fact]) -> tuple[set[str], dict[str, float]]:
             lines[labels].append(fact)
     gone: set[str] = set()
     worth: dict[str, float] = {}
+    positions = sorted({fact.position for fact in own})
     for found in lines.values():
         turns = {fact.position for fact in found}
-        since = {fact.position for fact in own if fact.position >= found[0].position}
-        if _TURNS_MIN <= len(turns) == len(found) and len(since) <= 2 * len(turns):
+        since = len(positions) - bisect_left(positions, found[0].position)
+        if _TURNS_MIN <= len(turns) == len(found) and since <= 2 * len(turns):
             newest = max(found, key=lambda fact: max(fact.last, fact.position))
             gone.update(fact.key for fact in found if fact is not newest)
             worth[newest.key] = _CURRENT

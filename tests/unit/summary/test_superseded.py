@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from summary_conversation import called
 
@@ -238,3 +240,29 @@ def test_what_little_a_user_says_comes_before_an_assistants_many_proposals(count
     text = render(ledger_of([text_message("user", "We plan my garden."), *talk]), tokens_max=260, counter=counter).text
 
     assert sum(bed in text for bed in beds) >= 7
+
+
+class Counted:
+    """A fact that counts how often its place is looked at."""
+
+    looks = 0
+
+    def __init__(self, number: int) -> None:
+        self.origin, self.key, self.last, self.mentions = "assistant", str(number), number, 1
+        self.text = f"{''.join(chr(97 + int(digit)) for digit in str(number))}: 1 | gold: 2"
+        self._position = number
+
+    @property
+    def position(self) -> int:
+        """The number of its message."""
+        Counted.looks += 1
+        return self._position
+
+
+def test_many_lines_of_different_labels_are_linear() -> None:
+    """Each fact is looked at a few times, however many lines have labels of their own."""
+    Counted.looks = 0
+    facts: Any = [Counted(number) for number in range(500)]
+
+    assert current(facts).facts == facts
+    assert Counted.looks < 20 * len(facts)
