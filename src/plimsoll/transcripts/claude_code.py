@@ -2,8 +2,8 @@
 
 This reader rebuilds the context as the tool does on resume. The conversation is the path from the newest leaf up to the newest
 `compact_boundary`; messages the boundary preserved are linked in after the summary. Lines with the same `message.id` are one
-answer, with all its results. API errors are not sent. Results named by a `microcompact_boundary` are cleared. Based on files of
-versions 2.0 to 2.1 and public notes about them.
+answer, with all its results. API errors are not sent. Results named by a `microcompact_boundary` are cleared; for those named by a
+`content-replacement` line the text in it is sent. Based on files of versions 2.0 to 2.1 and public notes about them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from plimsoll.records.usage import Usage
 from plimsoll.transcripts import blocks, claude_links, tree
 from plimsoll.transcripts.blocks import read_message
 from plimsoll.transcripts.claude_links import Link, Tree
-from plimsoll.transcripts.lines import first_text, list_of, mapping_of, maybe_text, text_of
+from plimsoll.transcripts.lines import first_text, mapping_of, maybe_text, text_of
 from plimsoll.transcripts.usages import claude_window, usage_in
 from plimsoll.transcripts.values import (
     Finding,
@@ -147,6 +147,7 @@ class _Reader:
         for entry in self.lines:
             self._read_line(entry, mapping_of(entry.value))
         self.tree = Tree(self.links)
+        self._replaced = claude_links.replaced_results(self.lines, of_agent=self._own_file)
         self._report_links()
         self._find_path()
 
@@ -254,7 +255,8 @@ class _Reader:
 
     def view(self) -> tuple[list[Viewed], list[Finding]]:
         """What the tool would send next."""
-        cleared = dict.fromkeys((call for link in self._shown for call in _cleared_calls(link.value)), CLEARED)
+        calls = (call for link in self._shown for call in claude_links.cleared_calls(link.value))
+        cleared = self._replaced | dict.fromkeys(calls, CLEARED)
         indexes = [link.index for link in self._shown if link.index is not None]
         if not self.links:
             indexes = list(range(len(self._answers)))
@@ -275,20 +277,20 @@ class _Reader:
     def _with_views(self, compactions: Sequence[ToolCompaction]) -> Iterator[ToolCompaction]:
         """The compactions, each with the views before and after it."""
         shown: list[int] = []
-        cleared: dict[str, str] = {}
+        cleared = self._replaced
         start = 0
         for compaction in compactions:
             new = range(start, compaction.position)
             shown += [i for i in new if i in self._on_path and self._answers[i].kind != "error"]
             start = max(start, compaction.position)
-            before = partial(self._view_of, tuple(shown), dict(cleared))
+            before = partial(self._view_of, tuple(shown), cleared)
             if compaction.cleared:
-                cleared |= dict.fromkeys(compaction.cleared, CLEARED)
+                cleared = cleared | dict.fromkeys(compaction.cleared, CLEARED)
             else:
                 summary = self._summary_at(compaction.position)
                 shown = [*summary, *(index for run in compaction.kept for index in range(*run))]
                 start = max([start, *(index + 1 for index in summary)])
-            after = partial(self._view_of, tuple(shown), dict(cleared))
+            after = partial(self._view_of, tuple(shown), cleared)
             on_path = not shown or any(index in self._on_path for index in shown)
             yield replace(compaction, view_stop=start, on_path=on_path, view_after=after, view_before=before)
 
@@ -363,13 +365,6 @@ def _kind(value: Mapping[str, Any]) -> MessageKind:
     if value.get("isApiErrorMessage") is True:
         return "error"
     return "summary" if value.get("isCompactSummary") is True else "message"
-
-
-def _cleared_calls(value: Mapping[str, Any]) -> list[str]:
-    if value.get("subtype") != "microcompact_boundary":
-        return []
-    ids = list_of(mapping_of(value.get("microcompactMetadata")).get("compactedToolIds"))
-    return [call for call in ids if isinstance(call, str)]
 
 
 def _meta(lines: Sequence[SourceLine]) -> Meta:

@@ -18,7 +18,7 @@ from plimsoll.transcripts.values import SourceLine, ToolCompaction
 _FIELDS = (
     *("type", "subtype", "uuid", "parentUuid", "logicalParentUuid", "timestamp", "message", "attachment"),
     *("isSidechain", "agentId", "isApiErrorMessage", "isCompactSummary", "compactMetadata", "microcompactMetadata"),
-    *("sessionId", "cwd", "gitBranch", "version", "customTitle", "aiTitle", "summary", "leafUuid"),
+    *("replacements", "sessionId", "cwd", "gitBranch", "version", "customTitle", "aiTitle", "summary", "leafUuid"),
 )
 _COMMON = ("type", "sessionId", "cwd", "gitBranch", "version")
 
@@ -232,9 +232,34 @@ def _clearing(entry: SourceLine, firsts: Sequence[int]) -> ToolCompaction | None
         trigger=maybe_text(metadata.get("trigger")) or "auto",
         tokens_before=before,
         tokens_after=None if before is None or saved is None else max(0, before - saved),
-        cleared=tuple(call for call in list_of(metadata.get("compactedToolIds")) if isinstance(call, str)),
+        cleared=tuple(cleared_calls(value)),
         at=maybe_text(value.get("timestamp")),
     )
+
+
+def cleared_calls(value: Mapping[str, Any]) -> list[str]:
+    """The ids of the calls whose results a line clears; none if it is no `microcompact_boundary`."""
+    if value.get("subtype") != "microcompact_boundary":
+        return []
+    ids = list_of(mapping_of(value.get("microcompactMetadata")).get("compactedToolIds"))
+    return [call for call in ids if isinstance(call, str)]
+
+
+def replaced_results(lines: Sequence[SourceLine], *, of_agent: bool) -> dict[str, str]:
+    """The text that the tool sends for a result in its place, by the id of its call.
+
+    The tool decides that before it sends a result for the first time, and keeps to it. A sub-agent's lines name the agent.
+    """
+    values = (mapping_of(entry.value) for entry in lines)
+    records = (
+        mapping_of(record)
+        for value in values
+        if value.get("type") == "content-replacement" and (of_agent or value.get("agentId") is None)
+        for record in list_of(value.get("replacements"))
+        if mapping_of(record).get("kind") == "tool-result"
+    )
+    found = ((maybe_text(record.get("toolUseId")), maybe_text(record.get("replacement"))) for record in records)
+    return {call: text for call, text in found if call is not None and text is not None}
 
 
 def _bare_summary(entry: SourceLine, firsts: Sequence[int]) -> ToolCompaction:

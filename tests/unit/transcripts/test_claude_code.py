@@ -240,6 +240,40 @@ def test_cleared_results_are_empty_in_the_view_only():
     assert found.compactions[0].tokens_after == 30
 
 
+def test_replaced_results_are_sent_as_the_text_that_replaces_them():
+    """A content-replacement line holds what the tool sends for a result; the history keeps its text. Clearing comes after it."""
+    s = _Session()
+    s.user("go")
+    s.answer("m1", _call("c1"), _call("c2"), _call("c3"))
+    s.result("c1", "long")
+    s.result("c2", "longer")
+    s.result("c3", "of an agent")
+    replaced = [
+        {"kind": "tool-result", "toolUseId": call, "replacement": f"kept in {call}.txt"} for call in ("c1", "c2")
+    ]
+    odd = [
+        {"kind": "image", "toolUseId": "c3", "replacement": "x"},
+        {"kind": "tool-result", "toolUseId": 3},
+        None,
+        "c3",
+    ]
+    s.rows.append({"type": "content-replacement", "sessionId": "s1", "replacements": [*replaced, *odd]})
+    of_agent = [{"kind": "tool-result", "toolUseId": "c3", "replacement": "not here"}]
+    s.rows.append({"type": "content-replacement", "sessionId": "s1", "agentId": "a1", "replacements": of_agent})
+    metadata = {"trigger": "auto", "compactedToolIds": ["c2"]}
+    s.line("system", subtype="microcompact_boundary", microcompactMetadata=metadata)
+    s.answer("m2", _text("on"))
+    found = s.read()
+    assert _said(found) == ["go", "c1 c2 c3", "kept in c1.txt [Old tool result content cleared] of an agent", "on"]
+    assert [_words(message.wire) for message in found.messages[2:4]] == ["long", "longer"]
+    before, after = (
+        [_words(shown.wire) for shown in view()][2]
+        for view in (found.compactions[0].view_before, found.compactions[0].view_after)
+    )
+    assert before == "kept in c1.txt kept in c2.txt of an agent"
+    assert after == "kept in c1.txt [Old tool result content cleared] of an agent"
+
+
 def test_an_interrupted_call_gets_a_result():
     """A call without a result is answered by an error that says so, and the repair is a finding."""
     s = _Session()
