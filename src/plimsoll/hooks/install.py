@@ -6,35 +6,30 @@ was changed since then loses plimsoll's entries and nothing else.
 
 from __future__ import annotations
 
-import codecs
 import hashlib
 import json
 import os
 import shlex
 import shutil
-import stat
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from plimsoll.errors import FormatError, SettingsRefused
-from plimsoll.hooks.settings import Entries, Kind, has_toml_hooks, hooks_off, put_in, taken_out
+from plimsoll.hooks.settings import Entries, Kind, has_toml_hooks, hooks_switch, put_in, taken_out
+from plimsoll.hooks.settings_files import Tool, read, settings_folder, settings_text, switched_off
 from plimsoll.hooks.state import folder, write_private
 from plimsoll.light.dataclass import dataclass
 from plimsoll.store.paths import home_dir
 from plimsoll.transcripts.atomic_files import temporary_file
 
-Tool: TypeAlias = Literal["claude-code", "codex"]
-TOOLS: tuple[Tool, ...] = ("claude-code", "codex")
-
 _EVENTS: dict[Tool, tuple[str, ...]] = {
     "claude-code": ("PreCompact", "SessionStart"),
     "codex": ("PreCompact", "PostCompact", "SessionStart"),
 }
-_SETTINGS_BYTES_MAX = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +58,8 @@ class Registration:
     tool: Tool
     project: str | None = None
     """The project's folder, for the project alone; None for the user."""
+    folder: str | None = None
+    """The folder of a project whose own settings may switch off what is registered for the user."""
     has_mcp: bool = False
     """Whether the MCP server is registered too."""
     options: tuple[str, ...] = ()
@@ -73,10 +70,11 @@ class Registration:
 def plan_install(wanted: Registration) -> list[Change]:
     """What registering changes; files that have it already do not change. Raises SettingsRefused."""
     wanted_in = dict(_targets(wanted))
-    return [
-        _looked_at(_installed(path, wanted_in[path]) if path in wanted_in else _undone(path, kind), kind)
+    changes = [
+        _checked(_installed(path, wanted_in[path]) if path in wanted_in else _undone(path, kind), kind)
         for path, kind in _all_places(wanted)
     ]
+    return _with_switches(changes, wanted)
 
 
 def plan_undo(wanted: Registration) -> list[Change]:
@@ -144,16 +142,13 @@ def _all_places(wanted: Registration) -> list[tuple[str, Kind]]:
 
 def _places(wanted: Registration) -> tuple[str, str]:
     """The file with a tool's hooks, and the one with its MCP servers."""
-    project = None if wanted.project is None else Path(wanted.project)
-    home = home_dir()
+    there = settings_folder(wanted.tool, wanted.project)
     if wanted.tool == "claude-code":
-        if project is not None:
-            return str(project / ".claude" / "settings.json"), str(project / ".mcp.json")
-        own = os.environ.get("CLAUDE_CONFIG_DIR")
-        return str(Path(own or home / ".claude") / "settings.json"), str(Path(own or home) / ".claude.json")
-    there = project / ".codex" if project is not None else Path(os.environ.get("CODEX_HOME") or home / ".codex")
+        own = os.environ.get("CLAUDE_CONFIG_DIR") or home_dir()
+        servers = Path(own) / ".claude.json" if wanted.project is None else Path(wanted.project) / ".mcp.json"
+        return str(there / "settings.json"), str(servers)
     config = str(there / "config.toml")
-    raw = _read(config)
+    raw = read(config)
     in_config = not (there / "hooks.json").exists() and raw is not None and _has_own_hooks(config, raw)
     return (config if in_config else str(there / "hooks.json")), config
 
@@ -161,15 +156,15 @@ def _places(wanted: Registration) -> tuple[str, str]:
 def _has_own_hooks(path: str, raw: bytes) -> bool:
     """Whether a Codex configuration has hooks besides plimsoll's. Raises SettingsRefused."""
     try:
-        return has_toml_hooks(taken_out(_text(path, raw)[1], "toml"))
+        return has_toml_hooks(taken_out(settings_text(path, raw)[1], "toml"))
     except FormatError as error:
         raise SettingsRefused(path, error.reason) from None
 
 
 def _installed(path: str, entries: Entries) -> Change:
-    current = _read(path)
+    current = read(path)
     clean = _undone(path, entries.kind)
-    mark, text = _text(path, clean.after or b"")
+    mark, text = settings_text(path, clean.after or b"")
     try:
         after, spans = put_in(text, entries)
     except FormatError as error:
@@ -186,13 +181,29 @@ def _installed(path: str, entries: Entries) -> Change:
     return Change(path=path, before=current, after=raw, record=record)
 
 
-def _looked_at(change: Change, kind: Kind) -> Change:
-    """The change with what the file says of all hooks."""
-    text = _text(change.path, change.after or b"")[1]
+def _checked(change: Change, kind: Kind) -> Change:
+    """The change, if what the file holds then can be read. Raises SettingsRefused."""
+    text = settings_text(change.path, change.after or b"")[1]
     try:
-        return replace(change, hooks_off=hooks_off(text, kind)) if text.strip() else change
+        if text.strip():
+            hooks_switch(text, kind)
     except FormatError as error:
         raise SettingsRefused(change.path, error.reason) from None
+    return change
+
+
+def _with_switches(changes: Sequence[Change], wanted: Registration) -> list[Change]:
+    """The changes with what keeps the tool from running hooks; a file that says so and does not change is added."""
+    after = {change.path: change.after for change in changes}
+    off = switched_off(wanted.tool, wanted.project or wanted.folder, after, of_user=wanted.project is None)
+    others = [_unchanged(path) for path in off if path not in after]
+    return [replace(change, hooks_off=off.get(change.path)) for change in (*changes, *others)]
+
+
+def _unchanged(path: str) -> Change:
+    """A file as it is, with what was noted of it."""
+    raw = read(path)
+    return Change(path=path, before=raw, after=raw, record=_record(path))
 
 
 def _made_folder(path: str, clean: Change) -> bool:
@@ -204,14 +215,14 @@ def _made_folder(path: str, clean: Change) -> bool:
 
 def _undone(path: str, kind: Kind) -> Change:
     """A file without what plimsoll put into it."""
-    current, known = _read(path), _record(path)
+    current, known = read(path), _record(path)
     if current is None or (known is None and b"plimsoll" not in current):
         return Change(path=path, before=current, after=current, record=None)
     if known is not None and hashlib.sha256(current).hexdigest() == known["digest"]:
         after = _cut(current, known["spans"])
         is_gone = known["is_new"] and not after.strip()
         return Change(path=path, before=current, after=None if is_gone else after, record=None)
-    mark, text = _text(path, current)
+    mark, text = settings_text(path, current)
     try:
         left = taken_out(text, kind)
     except FormatError as error:
@@ -230,36 +241,11 @@ def _cut(raw: bytes, spans: Sequence[Sequence[int]]) -> bytes:
     return b"".join([*kept, raw[at:]])
 
 
-def _read(path: str) -> bytes | None:
-    """A file's bytes, links followed; None where there is none. Raises SettingsRefused."""
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - a Path would be made only to be taken apart
-            raise SettingsRefused(path, "it is not a file")
-        with Path(path).open("rb") as file:
-            raw = file.read(_SETTINGS_BYTES_MAX + 1)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise SettingsRefused(path, error.strerror or "it cannot be read") from None
-    if len(raw) > _SETTINGS_BYTES_MAX:
-        raise SettingsRefused(path, "it is too large for settings")
-    return raw
-
-
-def _text(path: str, raw: bytes) -> tuple[bytes, str]:
-    """A byte-order mark, and the text after it. Raises SettingsRefused."""
-    mark = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
-    try:
-        return mark, raw[len(mark) :].decode()
-    except UnicodeDecodeError:
-        raise SettingsRefused(path, "it is not UTF-8") from None
-
-
 def _check(change: Change) -> None:
     """Raises SettingsRefused, before anything is written."""
     if change.is_empty:
         return
-    if _read(change.path) != change.before:
+    if read(change.path) != change.before:
         raise SettingsRefused(change.path, "it has changed meanwhile; try again")
     if change.before is None:
         return

@@ -48,14 +48,29 @@ def taken_out(text: str, kind: Kind) -> str:
     return _BLOCK.sub("", text) if kind == "toml" else _taken_out_of_json(text)
 
 
-def hooks_off(text: str, kind: Kind) -> str | None:
-    """The setting by which a file keeps its tool from running any hook; None where it does not. Raises FormatError."""
+def hooks_switch(text: str, kind: Kind) -> tuple[str, bool] | None:
+    """The setting by which a file says whether its tool runs hooks, and whether it does. None where it is silent.
+
+    Raises: FormatError.
+    """
     if kind == "json":
-        found = (json_text.parse(text).members or {}).get("disableAllHooks")
-        return "disableAllHooks" if found is not None and found.value is True else None
+        found = _flag(text, "disableAllHooks")
+        return None if found is None else ("disableAllHooks", not found)
     features = _toml(text).get("features")
     held = features if isinstance(features, dict) else {}
-    return next((f"features.{name}" for name in ("hooks", "codex_hooks") if held.get(name) is False), None)
+    said = [(f"features.{name}", held[name]) for name in ("hooks", "codex_hooks") if isinstance(held.get(name), bool)]
+    return min(said, key=lambda one: one[1], default=None)
+
+
+def managed_switch(text: str, kind: Kind) -> tuple[str, bool] | None:
+    """As `hooks_switch`, in an administrator's settings of Claude Code, which may allow no hooks but their own."""
+    return ("allowManagedHooksOnly", False) if _flag(text, "allowManagedHooksOnly") else hooks_switch(text, kind)
+
+
+def _flag(text: str, name: str) -> bool | None:
+    """A member of a JSON object that is True or False; None for any other. Raises FormatError."""
+    found = (json_text.parse(text).members or {}).get(name)
+    return found.value if found is not None and isinstance(found.value, bool) else None
 
 
 def _put_into_json(text: str, entries: Entries) -> tuple[str, Spans]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from plimsoll.cli.commands.install import TOOLS
 from plimsoll.cli.main import main
 from plimsoll.errors import SettingsRefused
 from plimsoll.hooks import install
@@ -379,7 +380,7 @@ def test_where_the_tools_look(home, tmp_path, monkeypatch):
             for change in plan_install(Registration(tool=tool, project=project, has_mcp=True))
             if not change.is_empty
         ]
-        for tool in install.TOOLS
+        for tool in TOOLS
         for project in (None, str(tmp_path / "p"))
     }
 
@@ -432,9 +433,80 @@ def test_settings_that_switch_hooks_off_are_named(settings, is_off, home, capsys
     put(home / ".claude" / "settings.json", settings.encode())
 
     assert main(["install", "claude-code"]) == 0
-    assert ("disableAllHooks): nothing runs" in capsys.readouterr().err) == is_off
+    assert ("disableAllHooks): where it applies, nothing runs" in capsys.readouterr().err) == is_off
     assert main(["install", "claude-code", "--undo"]) == 0
     assert "nothing runs" not in capsys.readouterr().err
+
+
+ON, OFF = '{"disableAllHooks": false}', '{"disableAllHooks": true}'
+LOCAL, SHARED, USERS, MANAGED = (
+    "w/.claude/settings.local.json",
+    "w/.claude/settings.json",
+    "home/.claude/settings.json",
+    "m",
+)
+
+
+@pytest.fixture
+def places(home, tmp_path, monkeypatch):
+    """The files that may switch hooks off, in the folder of a project, which is the current one."""
+    monkeypatch.setattr("plimsoll.hooks.settings_files._MANAGED", str(tmp_path / "etc"))
+    (tmp_path / "w").mkdir()
+    monkeypatch.chdir(tmp_path / "w")
+    users, managed = home / ".claude" / "settings.json", tmp_path / "etc" / "managed-settings.json"
+    return {USERS: users, MANAGED: managed} | {name: tmp_path / name for name in (LOCAL, SHARED)}
+
+
+@pytest.mark.parametrize(
+    ("files", "of_user", "of_project"),
+    [
+        ({LOCAL: OFF}, [LOCAL], [LOCAL]),
+        ({SHARED: OFF}, [SHARED], [SHARED]),
+        ({LOCAL: ON, SHARED: OFF, USERS: OFF}, [USERS], []),
+        ({SHARED: ON, USERS: OFF}, [USERS], []),
+        ({LOCAL: OFF, USERS: OFF}, [LOCAL, USERS], [LOCAL]),
+        ({MANAGED: OFF, LOCAL: ON}, [MANAGED], [MANAGED]),
+        ({MANAGED: '{"allowManagedHooksOnly": true}'}, [MANAGED], [MANAGED]),
+        ({MANAGED: ON, LOCAL: OFF, USERS: OFF}, [], []),
+        ({LOCAL: '{"allowManagedHooksOnly": true}'}, [], []),
+        ({LOCAL: "{oops", SHARED: ON}, [], []),
+    ],
+)
+def test_the_settings_that_decide_whether_hooks_run_are_named(files, of_user, of_project, places, capsys):
+    """An administrator's come first, then the project's local ones, its shared ones, the user's; each holds against those after it."""
+    for name, text in files.items():
+        put(places[name], text.encode())
+
+    for options, named in (([], of_user), (["--project"], of_project)):
+        assert main(["install", "claude-code", *options, "--print", "--json"]) == 0
+        told = [file["path"] for file in json.loads(capsys.readouterr().out)["files"] if file["hooks_off"]]
+        assert sorted(told) == sorted(str(places[name]) for name in named)
+    assert main(["install", "claude-code"]) == 0
+    assert capsys.readouterr().err.count("nothing runs") == len(of_user)
+    assert {name: places[name].read_text() for name in files if name != USERS} == {
+        name: text for name, text in files.items() if name != USERS
+    }
+
+
+def test_a_named_file_keeps_what_was_noted_of_it(places, capsys):
+    """Registering for the user leaves the record of the project's own registration, by which undoing is exact."""
+    put(places[SHARED], OFF.encode())
+    assert main(["install", "claude-code", "--project"]) == 0
+    noted = install._record(str(places[SHARED]))
+
+    assert main(["install", "claude-code"]) == 0
+    assert f"{places[SHARED]} switches hooks off" in capsys.readouterr().err
+    assert noted is not None
+    assert install._record(str(places[SHARED])) == noted
+
+
+def test_hooks_of_codex_that_its_project_switches_off_are_named(home, tmp_path, monkeypatch, capsys):
+    """The configuration of the project in the current folder comes before the user's."""
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path / ".codex" / "config.toml", b"[features]\nhooks = false\n")
+
+    assert main(["install", "codex"]) == 0
+    assert f"{tmp_path / '.codex' / 'config.toml'} switches hooks off (features.hooks)" in capsys.readouterr().err
 
 
 def test_a_refusal_is_one_line(home, capsys):

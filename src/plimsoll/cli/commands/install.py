@@ -6,6 +6,7 @@ import argparse
 import difflib
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 
 from plimsoll.cli.options import add_store, flag, option, tokens
@@ -41,6 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     wanted = install.Registration(
         tool=arguments.tool,
         project=os.getcwd() if arguments.project else None,  # noqa: PTH109 - not resolved: links stay as they are
+        folder=_folder(),
         has_mcp=has_mcp,
         options=() if arguments.max_tokens is None else ("--max-tokens", str(arguments.max_tokens)),
         store=arguments.store,
@@ -57,6 +59,13 @@ def run(arguments: argparse.Namespace) -> int:
         _tell(arguments, is_changed=any(not change.is_empty for change in changes), has_mcp=has_mcp)
         _tell_if_off(changes)
     return DONE
+
+
+def _folder() -> str | None:
+    """The current folder; None if it is gone."""
+    with suppress(OSError):
+        return os.getcwd()  # noqa: PTH109 - as above
+    return None
 
 
 def _as_data(change: install.Change) -> dict[str, object]:
@@ -97,4 +106,6 @@ def _tell_if_off(changes: Sequence[install.Change]) -> None:
     """Say so where the tool's own settings keep it from running hooks."""
     for change in changes:
         if change.hooks_off is not None:
-            note(f"{change.path} switches all hooks off ({change.hooks_off}): nothing runs until that is taken out")
+            note(
+                f"{change.path} switches hooks off ({change.hooks_off}): where it applies, nothing runs until that is taken out"
+            )
