@@ -8,7 +8,7 @@ their own. A part also has a heading: its author and, for a tool result, the arg
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from plimsoll.compaction.references import name_of, summary_name_of
@@ -25,7 +25,7 @@ from plimsoll.limits import (
 )
 from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.recall.days import day_of, day_said
-from plimsoll.recall.segment import Entry, Segment, unescaped
+from plimsoll.recall.segment import NOBODY, Entry, Segment, unescaped
 from plimsoll.recall.words import Terms
 
 _SPEAKER = regex(r"(?:\[[^\]\n]{1,80}\]\s{0,4})?([^\W\d][^:：\n.,;!?]{0,30})[:：]\s")
@@ -44,7 +44,8 @@ class Index:
         """Position of the first message that is not indexed yet."""
         self.first_position = 0
         """Position of the oldest message that is still indexed."""
-        self._calls: OrderedDict[str, tuple[str, Collection[str]]] = OrderedDict()
+        self._calls: OrderedDict[str, tuple[str, ...]] = OrderedDict()
+        """By id the name of a call, and the terms of its arguments. The garbage collector does not track tuples of strings."""
         self._voices: dict[str, frozenset[str]] = {}
         self._summaries: dict[int, str] = {}
         self.spoken: Counter[str] = Counter()
@@ -93,7 +94,7 @@ class Index:
         return {
             "next": self.next_position,
             "first": self.first_position,
-            "calls": [[id, name, sorted(asked)] for id, (name, asked) in self._calls.items()],
+            "calls": [[id, name, asked] for id, (name, *asked) in self._calls.items()],
             "summaries": [[place, text] for place, text in self._summaries.items()],
             "spoken": dict(self.spoken),
             "today": [self.today, self._day_said],
@@ -102,7 +103,7 @@ class Index:
     def restore(self, state: Mapping[str, Any], segments: Sequence[Segment]) -> None:
         """Become the index that had this state and these segments."""
         self.next_position, self.first_position = state["next"], state["first"]
-        self._calls = OrderedDict((id, (name, asked)) for id, name, asked in state["calls"])
+        self._calls = OrderedDict((id, (name, *asked)) for id, name, asked in state["calls"])
         self._summaries = dict(state["summaries"])
         self.spoken = Counter(state["spoken"])
         self.today, self._day_said = state["today"]
@@ -125,14 +126,15 @@ class Index:
         """The author of a part, and the terms of its heading."""
         match part:
             case ToolCall():
-                self._calls[part.id] = (part.name, self.terms.of(unescaped(part.arguments[:RECALL_ASKED_CHARS_MAX])))
+                asked = self.terms.of(unescaped(part.arguments[:RECALL_ASKED_CHARS_MAX]))
+                self._calls[part.id] = (part.name, *sorted(asked))
                 if len(self._calls) > RECALL_OPEN_CALLS_MAX:
                     self._calls.popitem(last=False)
                 return self._with_terms(f"{_CALL} {part.name}")
             case ToolResult():
-                name, asked = self._calls.get(part.call_id, (part.name or "", ()))
+                name, *terms = self._calls.get(part.call_id, (part.name or "",))
                 voice, heading = self._with_terms(f"{_RESULT} {name}" if name else _RESULT)
-                return voice, heading.union(asked)
+                return voice, heading.union(terms)
             case Reasoning():
                 return self._with_terms(f"{message.role} thinking")
             case _:
@@ -141,7 +143,7 @@ class Index:
     def _speaker(self, message: Message, part: Part, text: str) -> frozenset[str]:
         """The terms of the name of whoever says a text, where it has one."""
         if not isinstance(part, Text) or message.role not in {"user", "assistant"}:
-            return frozenset()
+            return NOBODY
         found = _SPEAKER.match(text)
         _, terms = self._with_terms(message.name or (found[1] if found else ""))
         self.spoken.update(terms)

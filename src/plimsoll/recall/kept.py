@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from plimsoll.recall.index import Index
-from plimsoll.recall.segment import NUMBER, Entry, Postings, Segment
+from plimsoll.recall.segment import NUMBER, NUMBER_SIZE_BYTES, Entry, Postings, Segment
 
 MAGIC = b"plimsoll index 4\n"
 
-_LAYOUT = f"{sys.byteorder} {array(NUMBER).itemsize}"
+_LAYOUT = f"{sys.byteorder} {NUMBER_SIZE_BYTES}"
 _SIZES = 4
 _ARRAYS = ("entry_of", "end_of", "size_of", "half_of", "size_of_half", "first_of_half")
 
@@ -66,7 +66,7 @@ def _segment_header(segment: Segment, arrays: list[bytes]) -> dict[str, Any]:
         terms, counts, numbers = getattr(segment, name).dumped()
         said = "\n".join(terms).encode("utf-8", "surrogatepass")
         arrays += [said, counts, numbers]
-        about[name] = [len(said), len(terms), len(numbers) // array(NUMBER).itemsize]
+        about[name] = [len(said), len(terms), len(numbers) // NUMBER_SIZE_BYTES]
     return about
 
 
@@ -114,7 +114,7 @@ class _Taken:
 
     def numbers(self, count: int) -> memoryview:
         """The next so many numbers."""
-        return self.octets(count * array(NUMBER).itemsize).cast(NUMBER)
+        return self.octets(count * NUMBER_SIZE_BYTES).cast(NUMBER)
 
     def postings(self, sizes: list[int]) -> Postings:
         """The next terms, with the numbers of each. Not every number is checked: a search raises IndexError for a wrong one."""

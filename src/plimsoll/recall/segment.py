@@ -1,10 +1,12 @@
 """One range of the history in the inverted index: which units have a term.
 
-The lists hold, by term, the numbers of what has it. Those of a kept index stay in its bytes until they are asked for.
+The lists hold, by term, the numbers of what has it. Those of a kept index stay in its bytes until they are asked for. There is a
+list for each word, so a growing one is a `bytearray`, which the garbage collector does not track. It tracks every `array`.
 """
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,13 +19,18 @@ from plimsoll.recall.words import Terms
 NUMBER: Final = "I"
 """The kind of number in the arrays of an index."""
 
+NUMBER_SIZE_BYTES: Final = array(NUMBER).itemsize
+
+
+_NONE: Final = memoryview(b"").cast(NUMBER)
+
 
 class Postings:
     """Grows at its end: numbers are given in order."""
 
     __slots__ = ("_kept", "_lists", "_numbers", "_starts")
 
-    def __init__(self, terms: Sequence[str] = (), counts: Iterable[int] = (), numbers: Sequence[int] = ()) -> None:
+    def __init__(self, terms: Sequence[str] = (), counts: Iterable[int] = (), numbers: memoryview = _NONE) -> None:
         """`numbers` has those of each term, one term after the other. Raises ValueError if they are not as many as are counted."""
         self._kept = dict(zip(terms, range(len(terms)), strict=True))
         self._starts = list(accumulate(counts, initial=0))
@@ -34,20 +41,20 @@ class Postings:
 
     def add(self, terms: Iterable[str], number: int) -> None:
         """Note a number for each of these terms, which are all different."""
-        deque(
-            map(array.append, map(self._lists.__getitem__, terms), repeat(number)), maxlen=0
-        )  # a loop without bytecode
+        octets = number.to_bytes(NUMBER_SIZE_BYTES, sys.byteorder)
+        deque(map(bytearray.extend, map(self._lists.__getitem__, terms), repeat(octets)), maxlen=0)  # without bytecode
 
     def get(self, term: str) -> Sequence[int]:
         """The numbers of a term, in order."""
-        kept, grown = self._of_kept(term), self._lists.get(term)
-        if grown is None:
+        kept, octets = self._of_kept(term), self._lists.get(term)
+        if octets is None:
             return kept
+        grown = array(NUMBER, octets)
         return [*kept, *grown] if kept else grown
 
     def count(self, term: str) -> int:
         """How many numbers a term has."""
-        return len(self._of_kept(term)) + len(self._lists.get(term, ()))
+        return len(self._of_kept(term)) + len(self._lists.get(term, b"")) // NUMBER_SIZE_BYTES
 
     def __len__(self) -> int:
         """The number of terms."""
@@ -57,26 +64,27 @@ class Postings:
         """The terms, and as bytes how many numbers each has and the numbers."""
         terms = [*self._kept, *(term for term in self._lists if term not in self._kept)]
         counts = array(NUMBER, map(self.count, terms))
-        return terms, counts.tobytes(), array(NUMBER, chain.from_iterable(map(self.get, terms))).tobytes()
+        return terms, counts.tobytes(), b"".join(chain.from_iterable(map(self._octets, terms)))
 
-    def _of_kept(self, term: str) -> Sequence[int]:
+    def _octets(self, term: str) -> tuple[memoryview, bytes | bytearray]:
+        """The numbers of a term as bytes: those that were kept before, and those since."""
+        return self._of_kept(term), self._lists.get(term, b"")
+
+    def _of_kept(self, term: str) -> memoryview:
         at = self._kept.get(term)
-        return () if at is None else self._numbers[self._starts[at] : self._starts[at + 1]]
+        return _NONE if at is None else self._numbers[self._starts[at] : self._starts[at + 1]]
 
 
-class _Lists(dict[str, "array[int]"]):
-    """Makes an array for a term that has none, and counts those that were kept before.
-
-    The garbage collector does not look at arrays, and there is one for each word.
-    """
+class _Lists(dict[str, bytearray]):
+    """Makes a list for a term that has none, and counts those that were kept before. A list is the bytes of its numbers."""
 
     def __init__(self, kept: Mapping[str, int]) -> None:
         self._kept = kept
         self.again = 0
 
-    def __missing__(self, term: str) -> array[int]:
+    def __missing__(self, term: str) -> bytearray:
         self.again += term in self._kept
-        made = self[term] = array(NUMBER)
+        made = self[term] = bytearray()
         return made
 
 
@@ -85,6 +93,10 @@ HALF_CHARS = 400
 
 K1, B = 1.2, 0.75
 """The usual constants of BM25 (Robertson and Zaragoza, 2009)."""
+
+
+NOBODY: Final[frozenset[str]] = frozenset()
+"""Python makes a new empty set for each call of `frozenset`."""
 
 
 class Entry(NamedTuple):
@@ -105,7 +117,7 @@ class Entry(NamedTuple):
     """Its first unit in the segment."""
     history_position: int
     """Position of the message; for a summary, of the last message before it."""
-    speaker: frozenset[str] = frozenset()
+    speaker: frozenset[str] = NOBODY
     """The terms of the name before the text, as in `Ann: ...`."""
     day: int = 0
     """The day it was said, as an ordinal of the calendar; 0 where none is known."""
