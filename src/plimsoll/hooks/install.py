@@ -11,6 +11,7 @@ import json
 import os
 import shlex
 import shutil
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -26,6 +27,7 @@ from plimsoll.light.dataclass import dataclass
 from plimsoll.store.paths import home_dir
 from plimsoll.transcripts.atomic_files import temporary_file
 
+_IS_WINDOWS = os.name == "nt"
 _EVENTS: dict[Tool, tuple[str, ...]] = {
     "claude-code": ("PreCompact", "SessionStart"),
     "codex": ("PreCompact", "PostCompact", "SessionStart"),
@@ -122,7 +124,7 @@ def _targets(wanted: Registration) -> list[tuple[str, Entries]]:
     program = ["plimsoll"] if wanted.project is not None and shutil.which("plimsoll") else own_program()
     stored = [] if wanted.store is None else ["--store", wanted.store]
     mark = ["--mcp"] if wanted.has_mcp else []
-    command = shlex.join([*program, "hook", *wanted.options, *mark, *stored])
+    command = _command_line(wanted.tool, [*program, "hook", *wanted.options, *mark, *stored])
     server = (*program, "mcp", *stored) if wanted.has_mcp else ()
     hooks, servers = _places(wanted)
     events = _EVENTS[wanted.tool]
@@ -131,6 +133,11 @@ def _targets(wanted: Registration) -> list[tuple[str, Entries]]:
         return [(hooks, Entries(kind=kind, events=events, command=command, server=server))]
     found = [(hooks, Entries(kind="json", events=events, command=command))]
     return [*found, (servers, Entries(kind=kind, server=server))] if server else found
+
+
+def _command_line(tool: Tool, words: Sequence[str]) -> str:
+    """The words as the tool's shell reads them: on Windows that is Git's bash for Claude Code, and cmd.exe for Codex."""
+    return subprocess.list2cmdline(words) if _IS_WINDOWS and tool == "codex" else shlex.join(words)
 
 
 def _all_places(wanted: Registration) -> list[tuple[str, Kind]]:

@@ -19,7 +19,7 @@ Kind: TypeAlias = Literal["json", "toml"]
 _BEGIN = "# plimsoll: `plimsoll install codex --undo` takes this out"
 _END = "# plimsoll: end"
 _BLOCK = regex(rf"(?:(?<=\n)\r?\n)?{_BEGIN}\r?\n.*?{_END}(?:\r?\n|\Z)", re.DOTALL)
-_OWN_COMMAND = regex(r"plimsoll['\"]?(?:\.exe['\"]?)? hook(?: |$)")
+_OWN_COMMAND = regex(r"plimsoll['\"]?(?:\.exe['\"]?)? hook(?: |$)", re.IGNORECASE)
 _SERVER = "plimsoll"
 _MATCHER = "compact|resume|clear"
 _TIMEOUT_S = 30

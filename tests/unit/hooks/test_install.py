@@ -552,3 +552,25 @@ def test_a_configuration_of_codex_that_switches_hooks_off_is_named(settings, nam
     assert main(["install", "codex"]) == 0
     told = capsys.readouterr().err
     assert ("nothing runs" in told, f"({named})" in told) == (named is not None, named is not None)
+
+
+@pytest.mark.parametrize(
+    ("tool", "program", "written"),
+    [
+        ("codex", r"C:\py\plimsoll.EXE", r"C:\py\plimsoll.EXE hook"),
+        ("codex", r"C:\my py\plimsoll.EXE", r'"C:\my py\plimsoll.EXE" hook'),
+        ("claude-code", r"C:\py\plimsoll.EXE", r"'C:\py\plimsoll.EXE' hook"),
+    ],
+)
+def test_a_command_on_windows_is_quoted_for_the_shell_that_reads_it(tool, program, written, home, monkeypatch):
+    """cmd.exe takes single quotes for a part of the name. What was registered so is found again."""
+    monkeypatch.setattr(install, "_IS_WINDOWS", True)
+    monkeypatch.setattr(install, "own_program", lambda: [program])
+    wanted = Registration(tool=tool)
+    apply(plan_install(wanted))
+    path = home / ".codex" / "hooks.json" if tool == "codex" else home / ".claude" / "settings.json"
+    assert commands(read_json(path.read_bytes()), "PreCompact") == [written]
+
+    install._record_path(str(path)).unlink()
+    apply(plan_undo(wanted))
+    assert path.read_text().split() == ["{", "}"]
