@@ -1,7 +1,8 @@
 """Conversations of any format as turns, from which every format can be written.
 
 A turn is system text, a user message, one answer of the model (text, thinking and calls in their order), or the results of its
-calls. Results directly follow the answer with their calls, whatever the source format allowed, and every call has an id.
+calls. Results directly follow the answer with their calls, whatever the source format allowed, and every call has an id. Turns that
+hold nothing a user or the system said are a piece of a conversation, such as an answer alone: its last calls may still be answered.
 """
 
 from __future__ import annotations
@@ -46,9 +47,12 @@ class Turn:
         return [part for part in self.parts if isinstance(part, ToolResult)]
 
 
-def turns_of(messages: Sequence[Message], losses: list[Loss]) -> list[Turn]:
-    """Convert messages to turns, with results directly after their calls. What is dropped is added to `losses`. Linear."""
-    return _settled(_merged(_split(messages, losses)), losses)
+def turns_of(messages: Sequence[Message], losses: list[Loss], *, headed: bool = False) -> list[Turn]:
+    """Convert messages to turns, with results directly after their calls. What is dropped is added to `losses`. Linear.
+
+    `headed` is True if system text precedes them, so that they are a conversation.
+    """
+    return _settled(_merged(_split(messages, losses)), losses, headed=headed)
 
 
 def _split(messages: Sequence[Message], losses: list[Loss]) -> Iterator[Turn]:
@@ -242,10 +246,11 @@ class _Settling:
             else:
                 self._place(waiting, result, turn.position)
 
-    def close(self) -> None:
-        """Add a placeholder result for each call without a result."""
+    def close(self, *, headed: bool) -> None:
+        """Add a placeholder result for each call without a result, except those that a piece of a conversation ends with."""
+        last = self.out[-1] if not headed and is_piece(self.out) else None
         for waiting in self._asked.values():
-            if not is_legacy(waiting.call):
+            if waiting.slot is not last and not is_legacy(waiting.call):
                 self._losses.append(Loss(position=waiting.position, what="tool call", reason="no result: words say so"))
                 waiting.slot.parts.append(placeholder(waiting.call))
 
@@ -266,15 +271,20 @@ class _Settling:
             self.out.append(Turn(speaker="results", position=position, parts=[named]))
 
 
-def _settled(turns: Iterable[Turn], losses: list[Loss]) -> list[Turn]:
+def _settled(turns: Iterable[Turn], losses: list[Loss], *, headed: bool) -> list[Turn]:
     settling = _Settling(losses)
     for turn in turns:
         if turn.speaker == "results":
             settling.answer(turn)
         else:
             settling.speak(turn)
-    settling.close()
+    settling.close(headed=headed)
     return [turn for turn in settling.out if turn.speaker != "results" or turn.parts]
+
+
+def is_piece(turns: Sequence[Turn]) -> bool:
+    """Whether the turns are a piece of a conversation: an answer of the model, or several with their results."""
+    return bool(turns) and turns[0].speaker == "assistant" and all(t.speaker in ("assistant", "results") for t in turns)
 
 
 def spoken(part: Opaque) -> str | None:

@@ -105,7 +105,8 @@ def test_missing_ids_are_made() -> None:
 
 LOSSES: list[tuple[str, str, list[dict[str, Any]], list[tuple[int, str]]]] = [
     ("openai-chat", "anthropic", [CHAT[1], {"role": "system", "content": "mid"}], [(1, "system role")]),
-    ("openai-chat", "anthropic", [{"role": "assistant", "content": "a"}], [(0, "opening")]),
+    ("openai-chat", "anthropic", [{"role": "assistant", "content": "a"}, CHAT[1]], [(0, "opening")]),
+    ("openai-chat", "anthropic", [{"role": "system", "content": "s"}, {"role": "assistant", "content": "a"}], [(1, "opening")]),
     ("openai-chat", "anthropic", [CHAT[1], {"role": "user", "content": " "}], [(1, "empty text"), (1, "empty message")]),
     ("openai-chat", "anthropic", [{"role": "user", "name": "ann", "content": "a"}], [(0, "name")]),
     ("openai-chat", "anthropic", [CHAT[1], {"role": "assistant", "content": "a "}], [(1, "white space")]),
@@ -132,6 +133,31 @@ def test_every_loss_is_reported(source: Any, target: Any, wires: Any, expected: 
     converted = convert(wires, to=target, format=source)
     assert [(loss.position, loss.what) for loss in converted.losses] == expected
     assert converted.to_dict()["losses"] == [loss.to_dict() for loss in converted.losses]
+
+
+CALL: dict[str, Any] = {"role": "assistant", "content": "", "tool_calls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]}  # fmt: skip
+
+
+@pytest.mark.parametrize("target", ["anthropic", "openai-responses", "ui-parts"])
+def test_an_answer_alone_is_no_conversation(target: Any) -> None:
+    """What a model said, converted by itself for a session, gains no message that nobody said; its calls stay open."""
+    said = convert([{"role": "assistant", "content": "a"}], to=target)
+    called = convert([CALL], to=target)
+    assert [len(said.messages), said.losses] == [len(called.messages), called.losses] == [1, []]
+    step = convert([CALL, {"role": "tool", "tool_call_id": "c", "content": "r"}], to=target)
+    assert step.losses == []
+    assert (step.messages[0] == called.messages[0]) == (target != "ui-parts")
+    assert convert(called.messages, to="openai-chat", format=target).messages == [CALL]
+
+
+def test_an_earlier_call_of_an_answer_alone_gets_its_result() -> None:
+    """Only the last calls may still be answered, and none of a conversation with system text."""
+    both = convert([CALL, {**CALL, "tool_calls": [{**CALL["tool_calls"][0], "id": "d"}]}], to="anthropic")
+    assert [(loss.position, loss.what) for loss in both.losses] == [(0, "tool call")]
+    assert [message["role"] for message in both.messages] == ["assistant", "user", "assistant"]
+    headed = convert([CALL], to="anthropic", system="Be brief.")
+    assert sorted(loss.what for loss in headed.losses) == ["opening", "tool call"]
+    assert validate(headed.messages) == []
 
 
 @pytest.mark.spec("W3-03")

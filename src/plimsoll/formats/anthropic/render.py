@@ -13,7 +13,7 @@ from plimsoll.formats.media import anthropic_block
 from plimsoll.formats.portable import Block, ContentPart, Portable, is_native
 from plimsoll.formats.reasoning import signed_by_anthropic
 from plimsoll.formats.rules import RULES
-from plimsoll.formats.turns import OPENING, Turn, turns_of
+from plimsoll.formats.turns import OPENING, Turn, is_piece, turns_of
 from plimsoll.formats.wire import copied, parsed_object
 from plimsoll.message import Media, Message, Reasoning, Text, ToolCall, ToolResult
 
@@ -27,9 +27,14 @@ def render(messages: Sequence[Message]) -> Rendered:
     if is_native(rest, "anthropic") and not any(message.role == "system" for message in rest):
         return Rendered(messages=[encode(message) for message in rest], system=system, losses=losses)
     writer = _Writer(losses)
-    for turn in turns_of(rest, losses):
+    turns = turns_of(rest, losses, headed=leading > 0)
+    for turn in turns:
         writer.write(turn)
-    return Rendered(messages=writer.finished(), system=system, losses=_placed(losses, leading))
+    return Rendered(
+        messages=writer.finished(opens=leading > 0 or not is_piece(turns)),
+        system=system,
+        losses=_placed(losses, leading),
+    )
 
 
 def _placed(losses: list[Loss], leading: int) -> list[Loss]:
@@ -80,9 +85,9 @@ class _Writer:
             case "user" | "assistant":
                 self._speak(turn)
 
-    def finished(self) -> list[dict[str, Any]]:
-        """The messages, starting with the user and without trailing white space."""
-        if self._messages and self._messages[0]["role"] == "assistant":
+    def finished(self, *, opens: bool) -> list[dict[str, Any]]:
+        """The messages without trailing white space, and starting with the user where `opens` is True."""
+        if opens and self._messages and self._messages[0]["role"] == "assistant":
             self._portable.lose(self._positions[0], "opening", "a user message was inserted before the first one")
             self._messages.insert(0, {"role": "user", "content": OPENING})
         if self._messages and self._messages[-1]["role"] == "assistant":
