@@ -5,16 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from functools import partial
 
-from plimsoll.errors import LimitExceeded, ReferenceNotFound, SessionDamaged, on_failure
+from plimsoll.errors import LimitExceeded, ReferenceNotFound, SessionDamaged
 from plimsoll.light.regex import regex
 from plimsoll.limits import BLOB_REFERENCE_CHARS_MIN, BLOB_SIZE_BYTES_MAX
 from plimsoll.policy.validation import short_repr
 from plimsoll.store.folder import Folder
-
-TEMPORARY = "tmp-"
-"""Name prefix of unfinished files. A writer removes those that dead writers left."""
 
 _REFERENCE = regex(rf"[0-9a-f]{{{BLOB_REFERENCE_CHARS_MIN},64}}")
 _FAN = regex(r"[0-9a-f]{2}")
@@ -48,12 +44,7 @@ class BlobFolder:
         if self._is_stored(digest, data):
             return digest
         with self._session.folder("blobs", create=True) as blobs, blobs.folder(digest[:2], create=True) as fan:
-            temporary = f"{TEMPORARY}{os.urandom(8).hex()}"
-            self._session.write_new(temporary, data, durable=self._durable)
-            with on_failure(partial(self._session.remove_begun, temporary)):
-                self._session.calls.rename(temporary, digest, old_fd=self._session.fd, new_fd=fan.fd)
-            if self._durable:
-                fan.sync()
+            self._session.write_file(digest, data, durable=self._durable, to=fan)
         return digest
 
     def get(self, reference: str) -> bytes:

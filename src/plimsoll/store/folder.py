@@ -17,6 +17,9 @@ FILE_MODE: Final = 0o600
 
 NEEDS_POSIX: Final = 'stores on disk need Linux, macOS or another POSIX system (WSL is one); here, use store="memory:"'
 
+TEMPORARY: Final = "tmp-"
+"""Name prefix of unfinished files. A writer removes those that dead writers left."""
+
 _FOLDER_FLAGS: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
 
 
@@ -42,16 +45,20 @@ class Folder(Closes):
             _check_file(self.calls.stat(fd).st_mode, f"{self.path}/{name}")
         return fd
 
-    def write_new(self, name: str, data: bytes, *, durable: bool) -> None:
-        """Create a file with these bytes, removing it on failure. The name is durable only after `sync`."""
-        fd = self.open_file(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-        with on_failure(partial(self.remove_begun, name)):
+    def write_file(self, name: str, data: bytes, *, durable: bool, to: Folder | None = None) -> None:
+        """Write a file whole or not at all, in the place of one of that name, in this folder or `to`."""
+        temporary, place = f"{TEMPORARY}{os.urandom(8).hex()}", self if to is None else to
+        fd = self.open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        with on_failure(partial(self._remove_begun, temporary)):
             try:
                 write_all(self.calls, fd, data)
                 if durable:
                     self.calls.sync(fd)
             finally:
                 self.calls.close(fd)
+            self.calls.rename(temporary, name, old_fd=self.fd, new_fd=place.fd)
+        if durable:
+            place.sync()
 
     def folder(self, name: str, *, create: bool = False) -> Folder:
         """Open a subfolder."""
@@ -102,7 +109,7 @@ class Folder(Closes):
         """Remove a file."""
         self.calls.remove(name, dir_fd=self.fd)
 
-    def remove_begun(self, name: str) -> None:
+    def _remove_begun(self, name: str) -> None:
         """Remove an unfinished file, ignoring errors."""
         with suppress(OSError):
             self.remove(name)

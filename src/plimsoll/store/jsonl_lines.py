@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Final
 
-from plimsoll.errors import StoreUnusable, on_failure
+from plimsoll.errors import StoreUnusable
 from plimsoll.protocols import Damage, Record
-from plimsoll.store.blobs import TEMPORARY, BlobFolder, read_file
-from plimsoll.store.folder import Folder
+from plimsoll.store.blobs import BlobFolder, read_file
+from plimsoll.store.folder import TEMPORARY, Folder
 from plimsoll.store.header import header_line
 from plimsoll.store.lock import CommittedLength, Lock, acknowledged
 from plimsoll.store.log import Tail, lost_header, no_less, out_of_order, torn
@@ -118,11 +116,8 @@ class JsonlLines:
 
     def put_index(self, data: bytes) -> None:
         """See KeepsIndex."""
-        temporary = f"{TEMPORARY}{os.urandom(8).hex()}"
         with store_errors(f"{self._folder.path}/{INDEX_NAME}"):
-            self._folder.write_new(temporary, data, durable=False)
-            with on_failure(partial(self._folder.remove_begun, temporary)):
-                self._folder.move(temporary, self._folder, INDEX_NAME)
+            self._folder.write_file(INDEX_NAME, data, durable=False)
 
     def mend(self, session: str, now_ms: int) -> list[Damage]:
         """Prepare the log for appending: move a torn end aside, end the last line with a newline, give an empty log a header."""
@@ -158,9 +153,7 @@ class JsonlLines:
         """Copy the bytes after the end into a `torn-` file, replacing the copy of an earlier interrupted attempt."""
         data = self._file.read_at(tail.end, tail.torn_bytes)
         name = f"torn-{tail.end}-{zlib.crc32(data):08x}"
-        temporary = f"{TEMPORARY}{os.urandom(8).hex()}"
-        self._folder.write_new(temporary, data, durable=True)
-        self._folder.move(temporary, self._folder, name)
+        self._folder.write_file(name, data, durable=True)
         return name
 
     def close(self) -> None:

@@ -29,7 +29,7 @@ class Landmarks:
     def note(self, start: int, end: int, record: Record) -> None:
         """Remember a record. All others are forgotten when they are many, or not in one order with it: then the log is damaged."""
         known = self._known
-        at = bisect_left(known, start, key=_start)
+        at = bisect_left(known, start, key=lambda landmark: landmark.start)
         after = known[at] if at < len(known) else None
         if after is not None and after.start == start:
             return
@@ -49,7 +49,3 @@ class Landmarks:
     def forget(self) -> None:
         """Forget all."""
         self._known.clear()
-
-
-def _start(known: Landmark) -> int:
-    return known.start

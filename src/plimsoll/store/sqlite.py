@@ -222,12 +222,8 @@ class SqliteStore:
         """See Store."""
         if not self._database.exists():
             return []
-        sql = (
-            "SELECT id, name FROM session WHERE archived > 0"
-            if archived
-            else "SELECT id, name FROM session WHERE archived = 0"
-        )
-        found = [self._info(row[0], str(row[1]), archived=archived) for row in self._database.query(sql)]
+        rows = self._database.query("SELECT id, name FROM session WHERE (archived > 0) = ?", (archived,))
+        found = [self._info(row[0], str(row[1]), archived=archived) for row in rows]
         return newest_first(found)
 
     def create(self, name: str, about: Mapping[str, Any] | None = None) -> Log:

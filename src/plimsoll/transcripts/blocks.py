@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
-from typing import Any
 
 from plimsoll.compaction.normalize import normalize
 from plimsoll.errors import FormatError, LimitExceeded
 from plimsoll.formats.registry import FORMATS, decode_all, format_named
 from plimsoll.light.dataclass import dataclass
 from plimsoll.message import FormatName, Message, Wire
-from plimsoll.transcripts.lines import list_of, text_of
 from plimsoll.transcripts.values import MADE, Finding, Viewed
 
 _THINKING = ("thinking", "redacted_thinking")
@@ -77,14 +75,6 @@ def _usable(block: object) -> bool:
             return isinstance(block.get("tool_use_id"), str)
         case kind:
             return isinstance(kind, str)
-
-
-def text_in(content: object) -> str:
-    """The text of a content: its text blocks joined by newlines."""
-    if isinstance(content, str):
-        return content
-    blocks = (block for block in list_of(content) if isinstance(block, dict))
-    return "\n".join(text_of(block.get("text")) for block in blocks if block.get("type") == "text")
 
 
 def has_content(block: Wire) -> bool:
@@ -238,11 +228,8 @@ def with_result_text(content: str | Sequence[Wire], cleared: Mapping[str, str]) 
 
 
 def _cleared(block: Wire, cleared: Mapping[str, str]) -> Wire:
-    if block.get("type") != "tool_result" or block["tool_use_id"] not in cleared:
-        return block
-    changed: dict[str, Any] = dict(block)
-    changed["content"] = cleared[block["tool_use_id"]]
-    return changed
+    text = cleared.get(block["tool_use_id"]) if block.get("type") == "tool_result" else None
+    return block if text is None else {**block, "content": text}
 
 
 def read_message(wire: Wire, format: FormatName) -> Message | None:

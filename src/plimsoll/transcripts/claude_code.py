@@ -67,9 +67,9 @@ class _Answer:
 
     __slots__ = ("_calls", "_message", "_parts", "id", "kind", "lines", "usage")
 
-    def __init__(self, id: str, kind: MessageKind) -> None:
-        self.id = id
-        self.kind = kind
+    def __init__(self, entry: SourceLine, value: Mapping[str, Any]) -> None:
+        self.id = maybe_text(value.get("uuid")) or f"line-{entry.number}"
+        self.kind = _kind(value)
         self.lines: list[int] = []
         self.usage: Usage | None = None
         self._message = Message(role="assistant", parts=())
@@ -97,6 +97,11 @@ class _Answer:
         """Its text or blocks."""
         content: str | list[Any] = (self.message.wire or {})["content"]
         return content
+
+    def as_read(self, *, on_path: bool = True) -> SourceMessage:
+        """The message as a part of the transcript."""
+        lines = tuple(self.lines)
+        return SourceMessage(id=self.id, lines=lines, message=self.message, kind=self.kind, on_path=on_path)
 
     def add(self, number: int, message: Message) -> None:
         """Add another line of the same answer, without calls that it already has."""
@@ -203,7 +208,7 @@ class _Reader:
         index = len(self._answers)
         if answer is not None:
             self._by_answer[answer] = index
-        made = _Answer(maybe_text(value.get("uuid")) or f"line-{entry.number}", _kind(value))
+        made = _Answer(entry, value)
         made.add(entry.number, message)
         self._answers.append(made)
         return index
@@ -242,16 +247,7 @@ class _Reader:
 
     def messages(self) -> tuple[SourceMessage, ...]:
         """The whole history, in file order."""
-        return tuple(
-            SourceMessage(
-                id=answer.id,
-                lines=tuple(answer.lines),
-                message=answer.message,
-                kind=answer.kind,
-                on_path=index in self._on_path,
-            )
-            for index, answer in enumerate(self._answers)
-        )
+        return tuple(answer.as_read(on_path=index in self._on_path) for index, answer in enumerate(self._answers))
 
     def view(self) -> tuple[list[Viewed], list[Finding]]:
         """What the tool would send next."""
@@ -316,10 +312,9 @@ def _side_messages(lines: Sequence[SourceLine]) -> tuple[SourceMessage, ...]:
         before = known.setdefault(text_of(value.get("uuid")) or f"line {entry.number}", value)
         message = _message_in(value) if _is_message(value) else None
         if message is not None and (before is value or not _repeats(before, value)):
-            fresh = _Answer(maybe_text(value.get("uuid")) or f"line-{entry.number}", _kind(value))
             key = _answer_id(value) or f"line {entry.number}"
-            answers.setdefault(key, fresh).add(entry.number, message)
-    return tuple(SourceMessage(id=a.id, lines=tuple(a.lines), message=a.message, kind=a.kind) for a in answers.values())
+            answers.setdefault(key, _Answer(entry, value)).add(entry.number, message)
+    return tuple(answer.as_read() for answer in answers.values())
 
 
 def _is_message(value: Mapping[str, Any] | None) -> bool:

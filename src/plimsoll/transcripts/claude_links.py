@@ -11,8 +11,8 @@ from plimsoll.compaction.references import runs_of
 from plimsoll.errors import LimitExceeded
 from plimsoll.light.dataclass import dataclass
 from plimsoll.limits import TRANSCRIPT_COMPACTIONS_MAX
-from plimsoll.transcripts import blocks, tree
-from plimsoll.transcripts.lines import list_of, mapping_of, maybe_count, maybe_text, text_of
+from plimsoll.transcripts import tree
+from plimsoll.transcripts.lines import list_of, mapping_of, maybe_count, maybe_text, text_in, text_of
 from plimsoll.transcripts.values import SourceLine, ToolCompaction
 
 _FIELDS = (
@@ -270,4 +270,4 @@ def _bare_summary(entry: SourceLine, firsts: Sequence[int]) -> ToolCompaction:
 
 
 def _text(summary: SourceLine) -> str:
-    return blocks.text_in(mapping_of(mapping_of(summary.value).get("message")).get("content"))
+    return text_in(mapping_of(mapping_of(summary.value).get("message")).get("content"))

@@ -9,14 +9,14 @@ output `aborted`, and outputs without a call are dropped.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from plimsoll.compaction.references import runs_of
 from plimsoll.errors import LimitExceeded
-from plimsoll.light.dataclass import dataclass
 from plimsoll.limits import TRANSCRIPT_COMPACTIONS_MAX
-from plimsoll.message import Message, Wire
+from plimsoll.message import Wire
 from plimsoll.transcripts.blocks import read_message
 from plimsoll.transcripts.codex_replay import (
     AGENT_LINE,
@@ -26,12 +26,11 @@ from plimsoll.transcripts.codex_replay import (
     dropped_compactions,
     is_context,
     item_of,
-    item_text,
     pair_up,
     rebuilt,
     strip_prefix,
 )
-from plimsoll.transcripts.lines import first_text, list_of, mapping_of, maybe_count, maybe_text, text_of
+from plimsoll.transcripts.lines import first_text, list_of, mapping_of, maybe_count, maybe_text, text_in, text_of
 from plimsoll.transcripts.usages import CodexReports
 from plimsoll.transcripts.values import (
     MADE,
@@ -96,19 +95,6 @@ def kind_and_payload(value: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     return kind, {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _HistoryItem:
-    """One message of the history."""
-
-    line: int
-    message: Message
-
-    @property
-    def wire(self) -> Wire:
-        """The message as sent."""
-        return self.message.wire or {}
-
-
 class _Replay:
     """The state of the replay."""
 
@@ -117,7 +103,7 @@ class _Replay:
         self.compactions: list[ToolCompaction] = []
         self.findings: list[Finding] = []
         self.reports = CodexReports()
-        self._made: list[_HistoryItem] = []
+        self._made: list[SourceMessage] = []
         self._off: set[int] = set()
 
     def step(self, entry: SourceLine, kind: str, payload: Mapping[str, Any], *, counts: bool) -> None:
@@ -143,7 +129,7 @@ class _Replay:
             self.findings.append(Finding(kind="bad-message", detail=f"{kind} without its fields", line=entry.number))
             return
         self.history.items.append(item_of(message.wire, (len(self._made),)))
-        self._made.append(_HistoryItem(line=entry.number, message=message))
+        self._made.append(SourceMessage(id=f"line-{entry.number}", lines=(entry.number,), message=message))
 
     def _compacted(self, entry: SourceLine, payload: Mapping[str, Any]) -> None:
         if len(self.compactions) >= TRANSCRIPT_COMPACTIONS_MAX:
@@ -161,7 +147,7 @@ class _Replay:
     def _record(
         self, entry: SourceLine, message: str, replacement: Sequence[Wire] | None, before: Sequence[ReplayedItem]
     ) -> None:
-        texts = [item_text(wire) for wire in replacement or () if wire.get("role") == "user"]
+        texts = [text_in(wire.get("content")) for wire in replacement or () if wire.get("role") == "user"]
         summary = strip_prefix(message) or next(
             (s for text in reversed(texts) if (s := strip_prefix(text, only=True))), None
         )
@@ -185,12 +171,7 @@ class _Replay:
 
     def messages(self) -> tuple[SourceMessage, ...]:
         """The whole history, in file order."""
-        return tuple(
-            SourceMessage(
-                id=f"line-{made.line}", lines=(made.line,), message=made.message, on_path=index not in self._off
-            )
-            for index, made in enumerate(self._made)
-        )
+        return tuple(replace(made, on_path=index not in self._off) for index, made in enumerate(self._made))
 
 
 def _origin(item: ReplayedItem) -> int:

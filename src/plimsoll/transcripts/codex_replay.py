@@ -11,7 +11,7 @@ from typing import Any
 
 from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Wire
-from plimsoll.transcripts.lines import list_of, maybe_count, text_of
+from plimsoll.transcripts.lines import list_of, mapping_of, maybe_count, text_in, text_of
 from plimsoll.transcripts.values import Finding
 
 SUMMARY_PREFIX = (
@@ -62,19 +62,9 @@ def item_of(wire: Wire, messages: tuple[int, ...] = ()) -> ReplayedItem:
     """A wire item as an item of the history."""
     tokens = None
     if wire.get("type") == "message" and begins_turn(wire):
-        text = item_text(wire)
+        text = text_in(wire.get("content"))
         tokens = _tokens(text) if strip_prefix(text, only=True) is None else None
     return ReplayedItem(wire=wire, messages=messages, user_tokens=tokens)
-
-
-def item_text(wire: Wire) -> str:
-    """The text of a message item."""
-    content = wire.get("content")
-    if isinstance(content, str):
-        return content
-    return "\n".join(
-        text for part in list_of(content) if isinstance(part, dict) and (text := text_of(part.get("text")))
-    )
 
 
 def strip_prefix(text: str, *, only: bool = False) -> str | None:
@@ -88,11 +78,7 @@ def strip_prefix(text: str, *, only: bool = False) -> str | None:
 def is_context(wire: Wire) -> bool:
     """Whether the tool itself inserted a message: environment, instructions, notices."""
     content = wire.get("content")
-    parts = (
-        [content]
-        if isinstance(content, str)
-        else [text_of(p.get("text")) for p in list_of(content) if isinstance(p, dict)]
-    )
+    parts = [content] if isinstance(content, str) else [text_of(mapping_of(p).get("text")) for p in list_of(content)]
     return any(part.lstrip()[:40].lower().startswith(_CONTEXT_MARKS) for part in parts)
 
 
@@ -161,7 +147,7 @@ def rebuilt(history: Sequence[ReplayedItem], message: str) -> list[ReplayedItem]
         if item.user_tokens is None:
             continue
         if item.user_tokens > remaining:
-            kept.append(item_of(_user(_cut(item_text(item.wire), remaining)), item.messages))
+            kept.append(item_of(_user(_cut(text_in(item.wire.get("content")), remaining)), item.messages))
             break
         kept.append(item)
         remaining -= item.user_tokens
@@ -176,7 +162,7 @@ def _text_only(item: ReplayedItem) -> ReplayedItem:
     content = item.wire.get("content")
     if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict) and "text" in content[0]:
         return item
-    return item_of(_user(item_text(item.wire)), item.messages)
+    return item_of(_user(text_in(content)), item.messages)
 
 
 def _user(text: str) -> Wire:

@@ -7,8 +7,8 @@ from typing import Any
 
 from plimsoll.message import Wire
 from plimsoll.records.usage import Usage
-from plimsoll.transcripts.codex_replay import SUMMARY_PREFIX, item_text
-from plimsoll.transcripts.lines import dump, mapping_of, maybe_count
+from plimsoll.transcripts.codex_replay import SUMMARY_PREFIX
+from plimsoll.transcripts.lines import dump, mapping_of, maybe_count, text_in, text_of
 from plimsoll.transcripts.values import Checkpoint, Meta, ToolCompaction, Transcript
 from plimsoll.transcripts.writing import Writer, WriterContext, iso
 
@@ -66,9 +66,9 @@ class CodexWriter(Writer):
         item = response_item(wire)
         self._items.append(item)
         self._line("response_item", item)
-        if item.get("type") == "message" and item.get("role") in ("user", "assistant") and (text := item_text(item)):
-            kind = "user_message" if item["role"] == "user" else "agent_message"
-            self._line("event_msg", {"type": kind, "message": text})
+        said_as = {"user": "user_message", "assistant": "agent_message"}.get(text_of(item.get("role")))
+        if item.get("type") == "message" and said_as and (text := text_in(item.get("content"))):
+            self._line("event_msg", {"type": said_as, "message": text})
         if self.usage is not None:
             used = _used(self.usage)
             self._total = {name: self._total[name] + used[name] for name in used}

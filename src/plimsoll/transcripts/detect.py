@@ -68,12 +68,15 @@ def _collector_paused() -> Iterator[None]:
 
 def read_transcript(source: Source, tool: ToolName, *, sidechain_paths: tuple[str, ...] = ()) -> Transcript:
     """Read the lines as a session file of that tool, without detection."""
-    entries, findings = lines.read_entries(source.lines(), reduce=_field_filter(tool))
-    if not source.whole:
-        findings = lines.with_torn_end(entries, findings)
-    return replace(
-        _as_tool_reads(entries, tool, (*source.findings, *findings)), sidechain_paths=sidechain_paths, raw=source.data
-    )
+    entries, findings = _all_entries(source, _field_filter(tool))
+    return replace(_as_tool_reads(entries, tool, findings), sidechain_paths=sidechain_paths, raw=source.data)
+
+
+def _all_entries(source: Source, reduce: lines.Reduce | None = None) -> tuple[list[SourceLine], tuple[Finding, ...]]:
+    """Every line, and what is wrong with the lines and with the file."""
+    entries, findings = lines.read_entries(source.lines(), reduce=reduce)
+    found = findings if source.whole else lines.with_torn_end(entries, findings)
+    return entries, (*source.findings, *found)
 
 
 def _as_tool_reads(entries: Sequence[SourceLine], tool: ToolName, findings: Sequence[Finding]) -> Transcript:
@@ -84,7 +87,7 @@ def _as_tool_reads(entries: Sequence[SourceLine], tool: ToolName, findings: Sequ
     return replace(transcript, viewed=viewed, findings=(*transcript.findings, *refused))
 
 
-def _field_filter(tool: ToolName) -> Callable[[dict[str, Any]], dict[str, Any]] | None:
+def _field_filter(tool: ToolName) -> lines.Reduce | None:
     """The function that reduces lines to the fields a tool's reader uses; None if the reader needs all."""
     if tool != "claude-code":
         return None
@@ -130,13 +133,11 @@ def _check_encoding(raw: bytes) -> None:
 
 
 def _from_lines(source: Source) -> Conversation:
-    entries, findings = lines.read_entries(source.lines())
-    if not source.whole:
-        findings = lines.with_torn_end(entries, findings)
+    entries, findings = _all_entries(source)
     values = [entry.value for entry in entries if entry.value is not None]
     if not values:
         raise FormatError("neither JSON nor JSON lines")
-    return replace(_from_messages(values, {}, (*source.findings, *findings)), is_lines=True)
+    return replace(_from_messages(values, {}, findings), is_lines=True)
 
 
 def _from_body(body: Mapping[str, Any], findings: tuple[Finding, ...]) -> Conversation:

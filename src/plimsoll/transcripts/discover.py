@@ -252,20 +252,13 @@ def _first_prompt(values: list[Mapping[str, Any]]) -> str | None:
         message = lines.mapping_of(value.get("message"))
         if value.get("type") not in ("user", "message") or message.get("role") != "user" or value.get("isMeta") is True:
             continue
-        text = _text(message.get("content")).strip()
+        text = lines.text_in(message.get("content")).strip()
         if not text or text.startswith("<"):
             continue
         if not _NO_REQUEST.fullmatch(text):
             return text
         spare = spare or text
     return spare
-
-
-def _text(content: object) -> str:
-    if isinstance(content, str):
-        return content
-    parts = (part for part in lines.list_of(content) if isinstance(part, dict))
-    return "\n".join(lines.text_of(part.get("text")) for part in parts)
 
 
 def _codex_facts(head: list[Mapping[str, Any]], _tail: list[Mapping[str, Any]]) -> dict[str, str | None]:

@@ -17,11 +17,10 @@ from plimsoll.formats.convert import convert
 from plimsoll.formats.turns import OPENING
 from plimsoll.message import FormatName, Wire
 from plimsoll.records.usage import Usage
-from plimsoll.transcripts.blocks import text_in
 from plimsoll.transcripts.claude_write import ClaudeWriter
 from plimsoll.transcripts.codex_write import CodexWriter
 from plimsoll.transcripts.discover import codex_name, is_in_sessions_folder, resume_command, session_path
-from plimsoll.transcripts.lines import list_of, mapping_of, text_of
+from plimsoll.transcripts.lines import list_of, mapping_of, text_in, text_of
 from plimsoll.transcripts.pi_write import PiWriter
 from plimsoll.transcripts.values import (
     Checkpoint,

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from plimsoll.light.regex import regex
 from plimsoll.limits import NESTING_DEPTH_MAX
@@ -39,10 +39,14 @@ def parse(raw: bytes) -> Any:
     return _DECODER.decode(raw.removeprefix(_BOM).decode("utf-8", "replace"))
 
 
+Reduce: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
+"""Reduces a line to the fields that are used."""
+
+
 def read_entries(
-    lines: Iterable[bytes], *, start: int = 0, reduce: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    lines: Iterable[bytes], *, start: int = 0, reduce: Reduce | None = None
 ) -> tuple[list[SourceLine], list[Finding]]:
-    """Parse every line, and report what is wrong. `reduce` reduces a line to the fields that are used."""
+    """Parse every line, reduce it, and report what is wrong."""
     from plimsoll.transcripts.values import SourceLine  # noqa: PLC0415 - not needed to parse one line
 
     entries: list[SourceLine] = []
@@ -146,6 +150,13 @@ def first_text(values: Iterable[Mapping[str, Any]], key: str) -> str | None:
 def text_of(value: object) -> str:
     """The value if it is a string, else an empty string."""
     return value if isinstance(value, str) else ""
+
+
+def text_in(content: object) -> str:
+    """The text of a message's content: a string, or the texts of its parts, joined by newlines."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(filter(None, (text_of(mapping_of(part).get("text")) for part in list_of(content))))
 
 
 def maybe_text(value: object) -> str | None:

@@ -11,13 +11,14 @@ The texts around summaries and shell commands are those of the tool's public sou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from plimsoll.compaction.readers import PI
 from plimsoll.light.regex import regex
-from plimsoll.message import Message, Wire
+from plimsoll.message import Wire
 from plimsoll.records.usage import Usage
 from plimsoll.transcripts import blocks, tree
 from plimsoll.transcripts.blocks import read_message
@@ -191,8 +192,19 @@ def read(entries: Sequence[SourceLine], findings: Sequence[Finding] = ()) -> Tra
         meta=_meta(reader),
         leaf=reader.path[-1] if reader.path else None,
         findings=(*findings, *reader.findings, *repairs),
-        usages=tuple(reader.usages()),
+        usages=tuple(reader.usages),
     )
+
+
+def header_of(entries: Iterable[SourceLine]) -> Mapping[str, Any]:
+    """The first line of a file, which is about the session; an empty one where it is missing."""
+    values = (mapping_of(entry.value) for entry in entries)
+    return next((value for value in values if value.get("type") == "session"), {})
+
+
+def is_linear(header: Mapping[str, Any]) -> bool:
+    """Whether the file is of version 1, a list of entries without ids."""
+    return (maybe_count(header.get("version")) or 1) < 2
 
 
 class _Reader:
@@ -200,16 +212,16 @@ class _Reader:
 
     def __init__(self, entries: Sequence[SourceLine]) -> None:
         self.findings: list[Finding] = []
+        self.usages: list[Usage] = []
+        """The usage of each answer, in file order."""
         self.lines = [entry for entry in entries if entry.value is not None]
-        self.header = next(
-            (mapping_of(e.value) for e in self.lines if mapping_of(e.value).get("type") == "session"), {}
-        )
+        self.header = header_of(self.lines)
         self.nodes: dict[str, SourceLine] = {}
         self.parents: dict[str, str | None] = {}
-        self._messages: list[tuple[str, SourceLine, Message, MessageKind]] = []
+        self._messages: list[SourceMessage] = []
         self._index: dict[str, int] = {}
         self._starts: dict[str, int] = {}
-        self._linear = (maybe_count(self.header.get("version")) or 1) < 2
+        self._linear = is_linear(self.header)
         self._link()
         self.path, missing = tree.walk(next(reversed(self.nodes), None), self.parents)
         self._report(missing)
@@ -243,9 +255,12 @@ class _Reader:
         message = None if wire is None else read_message(wire, "anthropic")
         if message is None or message_kind is None:
             self._found("bad-message", "no readable content", entry)
-        else:
-            self._index[id] = len(self._messages)
-            self._messages.append((id, entry, message, message_kind))
+            return
+        self._index[id] = position = len(self._messages)
+        self._messages.append(SourceMessage(id=id, lines=(entry.number,), message=message, kind=message_kind))
+        own = mapping_of(value.get("message"))
+        found = usage_in(own.get("usage"), entry, position=position, model=maybe_text(own.get("model")))
+        self.usages += [] if found is None else [found]
 
     def _report(self, missing: str | None) -> None:
         if missing is not None and missing in self.parents:
@@ -260,18 +275,7 @@ class _Reader:
     def messages(self) -> tuple[SourceMessage, ...]:
         """The whole history, in file order."""
         on_path = {self._index[id] for id in self.path if id in self._index}
-        return tuple(
-            SourceMessage(id=id, lines=(entry.number,), message=message, kind=kind, on_path=index in on_path)
-            for index, (id, entry, message, kind) in enumerate(self._messages)
-        )
-
-    def usages(self) -> Iterator[Usage]:
-        """The usage of each answer, in file order."""
-        for index, (_, entry, _, _) in enumerate(self._messages):
-            message = mapping_of(mapping_of(entry.value).get("message"))
-            model = maybe_text(message.get("model"))
-            if (found := usage_in(message.get("usage"), entry, position=index, model=model)) is not None:
-                yield found
+        return tuple(replace(message, on_path=index in on_path) for index, message in enumerate(self._messages))
 
     def view(self) -> tuple[list[Viewed], list[Finding]]:
         """What the tool would send next."""
@@ -293,9 +297,10 @@ class _Reader:
             )
             shown = [*self._kept(path[: marks[-1]], compaction), *path[marks[-1] + 1 :]]
         for id in shown:
-            if id in self._index and self._messages[self._index[id]][3] in ("message", "summary"):
-                wire = self._messages[self._index[id]][2].wire or {}
-                turns.append(blocks.ViewTurn(role=str(wire["role"]), content=wire["content"], index=self._index[id]))
+            index = self._index.get(id)
+            if index is not None and self._messages[index].kind in ("message", "summary"):
+                wire = self._messages[index].wire
+                turns.append(blocks.ViewTurn(role=str(wire["role"]), content=wire["content"], index=index))
         return blocks.build_view(turns, missing=MISSING)
 
     def _kept(self, before: Sequence[str], compaction: Mapping[str, Any]) -> Sequence[str]:

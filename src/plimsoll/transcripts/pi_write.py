@@ -8,9 +8,8 @@ from typing import Any
 from plimsoll.compaction.readers import PI
 from plimsoll.message import Wire
 from plimsoll.records.usage import Usage
-from plimsoll.transcripts.blocks import text_in
-from plimsoll.transcripts.lines import dump, list_of, mapping_of, maybe_count, text_of
-from plimsoll.transcripts.pi import ANTHROPIC_APIS, call_id, message_wire, pi_content
+from plimsoll.transcripts.lines import dump, list_of, mapping_of, text_in, text_of
+from plimsoll.transcripts.pi import ANTHROPIC_APIS, call_id, header_of, is_linear, message_wire, pi_content
 from plimsoll.transcripts.values import Checkpoint, ExportLoss, Shown, ToolCompaction, Transcript
 from plimsoll.transcripts.writing import Writer, WriterContext, blocks_of, iso
 
@@ -54,7 +53,7 @@ class PiWriter(Writer):
             for m in self._source_messages.values()
             if m.get("role") == "toolResult"
         }
-        self._linear = source is not None and _is_linear(source)
+        self._linear = source is not None and is_linear(header_of(source.entries))
         self._parsed = 0 if source is None else sum(entry.value is not None for entry in source.entries)
         self._order = {} if source is None else _order(source)
         for wire in self._wires:
@@ -244,11 +243,6 @@ def _part(block: Mapping[str, Any]) -> dict[str, Any] | None:
             return {"type": "toolCall", "id": id, "name": name, "arguments": dict(mapping_of(block.get("input")))}
         case _:
             return None
-
-
-def _is_linear(source: Transcript) -> bool:
-    header = next((e.value for e in source.entries if mapping_of(e.value).get("type") == "session"), None)
-    return (maybe_count(mapping_of(header).get("version")) or 1) < _VERSION - 1
 
 
 def _order(source: Transcript) -> dict[str, int]:

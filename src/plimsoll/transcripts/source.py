@@ -28,7 +28,7 @@ from plimsoll.limits import (
     TRANSCRIPT_SIZE_BYTES_MAX,
 )
 from plimsoll.message import FormatName, Message
-from plimsoll.transcripts.lines import list_of, mapping_of, parse, text_of
+from plimsoll.transcripts.lines import list_of, mapping_of, parse, text_in, text_of
 
 if TYPE_CHECKING:
     from plimsoll.transcripts.values import Finding
@@ -65,7 +65,8 @@ class Source:
         digest, size_bytes, line = hashlib.sha256(), 0, b"\n"
         with _opened(self.given) as file:
             archive = _archive(file)
-            for line in _checked(_raw_lines(file) if archive is None else _rejoined(archive.chunks())):
+            read = iter(lambda: file.readline(MESSAGE_SIZE_BYTES_MAX + 2), b"")
+            for line in _checked(read if archive is None else _rejoined(archive.chunks())):
                 digest.update(line)
                 size_bytes += len(line)
                 yield line.removesuffix(b"\n")
@@ -126,10 +127,6 @@ def _head(file: BinaryIO, size_bytes: int) -> bytes:
         if len(head) >= size_bytes:
             break
     return bytes(head[:size_bytes])
-
-
-def _raw_lines(file: BinaryIO) -> Iterator[bytes]:
-    return iter(lambda: file.readline(MESSAGE_SIZE_BYTES_MAX + 2), b"")
 
 
 def _checked(lines: Iterator[bytes]) -> Iterator[bytes]:
@@ -293,13 +290,13 @@ class LineReader:
         elif kind == "system" and value.get("subtype") == "compact_boundary":
             self._compacted("")
         elif value.get("isCompactSummary") is True:
-            self._compacted(_plain(content))
+            self._compacted(text_in(content))
         elif kind in ("user", "assistant") and not (value.get("isMeta") or value.get("isApiErrorMessage")):
             self._say({"role": kind, "content": content})
 
     def _codex(self, kind: str, payload: Mapping[str, Any]) -> None:
         if kind == "compacted":
-            kept = (_plain(mapping_of(item).get("content")) for item in list_of(payload.get("replacement_history")))
+            kept = (text_in(mapping_of(item).get("content")) for item in list_of(payload.get("replacement_history")))
             self._compacted("\n".join([text_of(payload.get("message")), *filter(None, kept)]))
         elif kind in ("response_item", "inter_agent_communication"):
             from plimsoll.transcripts.codex_replay import AGENT_LINE, agent_message, is_context  # noqa: PLC0415 - only Codex's files need it
@@ -327,10 +324,3 @@ class LineReader:
         if last.summary and last.position == position:
             summary = f"{last.summary}\n{summary}"
         self.last = LastCompaction(position=position, summary=summary, answered=False)
-
-
-def _plain(content: object) -> str:
-    """The text of a message's content."""
-    if isinstance(content, str):
-        return content
-    return "\n".join(text_of(mapping_of(part).get("text")) for part in list_of(content))

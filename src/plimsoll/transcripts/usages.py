@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from plimsoll.limits import TIME_MS_MAX
 from plimsoll.message import Wire
 from plimsoll.records.usage import Usage, usage_of
 from plimsoll.transcripts.lines import mapping_of, maybe_count, text_of
-from plimsoll.transcripts.values import SourceLine, ToolCompaction
+from plimsoll.transcripts.values import SourceLine, SourceMessage, ToolCompaction
 from plimsoll.transcripts.writing import moment
 
 CLAUDE_WINDOW_TOKENS, CLAUDE_LONG_WINDOW_TOKENS = 200_000, 1_000_000
@@ -59,15 +59,6 @@ def _is_automatic(compaction: ToolCompaction) -> bool:
     return compaction.trigger == "auto" and usual and not compaction.cleared
 
 
-class HistoryItem(Protocol):
-    """An item of a Codex file."""
-
-    @property
-    def wire(self) -> Wire:
-        """The item as sent."""
-        ...
-
-
 class CodexReports:
     """Reads the `token_count` events of a Codex file. Each is written after an answer, and often repeated later."""
 
@@ -77,7 +68,7 @@ class CodexReports:
         self._model: str | None = None
         self._last_info: Mapping[str, Any] = {}
 
-    def step(self, entry: SourceLine, kind: str, payload: Mapping[str, Any], made: Sequence[HistoryItem]) -> None:
+    def step(self, entry: SourceLine, kind: str, payload: Mapping[str, Any], made: Sequence[SourceMessage]) -> None:
         """Process one line. `made` are the items so far."""
         if kind == "turn_context":
             self._model = text_of(payload.get("model")) or self._model
@@ -89,7 +80,7 @@ class CodexReports:
     def _window(self, reported: Mapping[str, Any]) -> None:
         self.window_tokens = maybe_count(reported.get("model_context_window")) or self.window_tokens
 
-    def _counted(self, entry: SourceLine, payload: Mapping[str, Any], made: Sequence[HistoryItem]) -> None:
+    def _counted(self, entry: SourceLine, payload: Mapping[str, Any], made: Sequence[SourceMessage]) -> None:
         info = mapping_of(payload.get("info")) or (payload if "input_tokens" in payload else {})
         self._window(info)
         if not info or info == self._last_info:
@@ -108,7 +99,7 @@ class CodexReports:
         return {name: (maybe_count(total.get(name)) or 0) - (maybe_count(before.get(name)) or 0) for name in _TOTALS}
 
 
-def _answer(made: Sequence[HistoryItem]) -> int:
+def _answer(made: Sequence[SourceMessage]) -> int:
     """Where the newest answer begins. Outputs may be written between it and its count."""
     position = len(made)
     while position > 0 and text_of(made[position - 1].wire.get("type")).endswith("_output"):
