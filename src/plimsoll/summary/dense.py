@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from plimsoll.light.regex import regex
 from plimsoll.summary.kept import kept
 from plimsoll.summary.ledger.fact import is_recalled, speaker_of, speakers_of
-from plimsoll.summary.ledger.sentences import has_digit
+from plimsoll.summary.ledger.sentences import STOP, has_digit
 from plimsoll.summary.scripts import MARKS, is_english, is_spaceless, terms
 
 if TYPE_CHECKING:
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 
 # A lookahead for the first character makes these patterns fail fast: they are tried at every character of a conversation.
 _CLAUSE = regex(
-    r"(?=[\s–—;.,])(?:\s+[-–—]+\s+|[–—;]\s*|\s*\.\.\.\s*|(?<=[!?.])\s+"
-    r"|, (?=but |so |which |and (?:it|that|he|she|they|we|i|now) ))",
-    re.IGNORECASE,
+    r"(?=[\s–—;.,])(?:\s+[-–—]+\s+|[–—;]\s*|\s*\.\.\.\s*|(?<=[!?])\s+"
+    rf"|{STOP}\s+|, (?i:(?=but |so |which |and (?:it|that|he|she|they|we|i|now) )))"
 )
 _ASKS = ("?", "？", "؟")
 _SEPARATORS = (", ", ". ", "! ", "? ", " -", "...", ";", "–", "—")

@@ -38,6 +38,10 @@ def test_what_names_no_day_is_none(heading: str) -> None:
         ("ran last Monday and last Sun", "ran Mon 25 Dec and Sun 31 Dec"),
         ('sang "Yesterday", feels like yesterday', 'sang "Yesterday", feels like yesterday'),
         ("last Mondays' news; last week; lasting", "last Mondays' news; last week; lasting"),
+        (
+            "meets on the last Wednesday of the month, the last year of school",
+            "meets on the last Wednesday of the month, the last year of school",
+        ),
         ("昨天去了，去年买的，下个月还", "12月31日去了，2023年买的，2月还"),
     ],
 )

@@ -242,6 +242,7 @@ def test_a_day_in_the_first_line_of_a_message_dates_what_follows(heading: str, c
     assert "[12 May 2024]\n" in text
     assert "bought house in Aveiro 11 May" in text
     assert "2023]" not in text
+    assert "02:21" not in text
 
 
 def test_what_was_chosen_before_is_worth_more_than_it_says() -> None:

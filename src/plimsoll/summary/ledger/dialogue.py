@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 _SPEAKER = regex(r"([A-Z][\w.'-]{0,20}(?: [A-Z][\w.'-]{0,20})?): ?(?=\S)")
 _SPEAKER_ZH = regex(r"([\u4e00-\u9fff]{1,5}): ?(?=\S)")
-_HEADING = regex(r"\s{0,4}[\[(【]([^\]\n)】]{0,80}[0-9][^\]\n)】]{0,40})[\])】]\s{0,4}\n?")
+_HEADING = regex(
+    r"\s{0,4}(?:\[(?P<square>[^\]\n]{0,80}[0-9][^\]\n]{0,40})\]|[(【](?P<round>[^\]\n)】]{0,80}[0-9][^\]\n)】]{0,40})[)】])\s{0,4}\n?"
+)
 _FIRST_LINE = regex(r"[ \t#*=-]{0,8}([^\n]{6,80}?)[ \t*=-]{0,8}\n\s{0,8}(?=\S)")
 _SENTENCES_MAX = 40
 
@@ -28,7 +30,7 @@ def from_message(text: str, position: int, role: Role) -> Iterator[Fact]:
     text = clean_start(text)
     heading = _HEADING.match(text) or _dated_line(text)
     if heading is not None:
-        shown = line(heading[1], CAPS["heading"].text_chars_max)
+        shown = line(heading[heading.lastindex or 1], CAPS["heading"].text_chars_max)
         yield Fact("heading", f"{position}", shown, position, "user")
         text = text[heading.end() :]
     speaker = (_SPEAKER if text[:1].isascii() else _SPEAKER_ZH).match(text)

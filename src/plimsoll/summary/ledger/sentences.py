@@ -15,7 +15,14 @@ _CONTROL = regex(
     rf"|(?<!{_JOINABLE}){_JOINER}|{_JOINER}(?!{_JOINABLE}))+"
 )
 _ANSI = regex(r"\x1b\[[0-9;]{0,16}[A-Za-z]")
-_END = regex(r"[.!?。！？；\n][\"')\]”’]{0,2}(?:\s+|(?<=[\n。！？；”’]))")
+STOP = (
+    r"\.(?<!\b(?:Mr|Ms|Mx|Dr|St|Mt|Hr|Sr|Lt|vs|cf)\.)(?<!\b(?:Mrs|Dra|Sra|Mme|Rev|Col|Gen|Gov|Sen|Sgt|e\.g|i\.e)\.)"
+    r"(?<!\b(?:Prof|Srta|Capt|Mlle)\.)(?!(?<=\b(?:[Nn]o|[Nn]r|pp|ca)\.) [0-9])"
+    r"(?!(?<=\b[A-HJ-Z]\.) (?!(?:I|It|The|We|He|She|They|You|This|That|My|And|But|So|Is|Do|What|Where|When|Who|How|Why)\b)[A-Z])"
+)
+"""The pattern of a full stop that ends a sentence: not in `Dr. Okafor`, `No. 4` or `Ursula K. Le Guin`."""
+
+_END = regex(rf"(?:[!?。！？；\n]|{STOP})[\"')\]”’]{{0,2}}(?:\s+|(?<=[\n。！？；”’]))")
 _DIGIT = regex(
     r"[\d\u00b2\u00b3\u00b9\u1369-\u1371\u19da\u2070\u2074-\u2079\u2080-\u2089\u2460-\u2468\u2474-\u247c\u2488-\u2490\u24ea"
     r"\u24f5-\u24fd\u24ff\u2776-\u277e\u2780-\u2788\u278a-\u2792\U00010a40-\U00010a43\U00010e60-\U00010e68"
