@@ -35,6 +35,12 @@ COUNT_SLICE_CHARS = 1 << 20
 COUNT_ALONE_CHARS = 8_192
 """Texts up to here are counted by the engine for one text, which keeps the interpreter to itself for a few milliseconds at most."""
 
+COUNT_TABLE_WORK_MAX = 3_000_000
+"""Characters, with a surcharge for new words, that a process counts before it loads the tokenizer, which takes as long."""
+
+COUNT_PIECE_BYTES_MAX = 256
+"""Longest run without a word boundary that is counted before the tokenizer is loaded."""
+
 COUNT_ENGINE_CHARS_MAX = 1 << 26
 """Characters counted before the tokenizer's own cache of words is emptied, so that it cannot grow on hostile words."""
 

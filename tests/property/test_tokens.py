@@ -11,8 +11,9 @@ from plimsoll.message import Media, Message, Opaque, Reasoning, Text, ToolCall, 
 from plimsoll.tokens.calibrate import Calibrator
 from plimsoll.tokens.counter import counter_for, message_counter_for
 from plimsoll.tokens.estimate import EstimatingCounter
-from plimsoll.tokens.exact import exact_counter, slices
+from plimsoll.tokens.exact import SplintrEngine, exact_counter, slices, without_surrogates
 from plimsoll.tokens.framing import ANTHROPIC, OPENAI_CHAT, Framing, MessageCounter
+from plimsoll.tokens.table import VocabularyTable
 from published_counts import FORMULAS
 
 quick = settings(max_examples=examples(150), deadline=None)
@@ -51,7 +52,16 @@ counters = st.sampled_from(
         counter_for("claude-opus-5"), counter_for("gemini-3"), counter_for(None), *(counter_for(None, choice=formula) for formula in FORMULAS.values()),
     ]
 )  # fmt: skip
+ENGINES = {vocabulary: SplintrEngine(vocabulary) for vocabulary in ("o200k_base", "cl100k_base")}
 estimators = st.sampled_from([EstimatingCounter("o200k_base"), EstimatingCounter("cl100k_base")])
+
+
+@quick
+@given(st.sampled_from(sorted(ENGINES)), texts)
+def test_the_table_counts_as_the_engine(vocabulary: str, text: str) -> None:
+    """Whatever a vocabulary's table counts, splintr counts the same."""
+    text = without_surrogates(text)
+    assert VocabularyTable(vocabulary).count(text) in {None, ENGINES[vocabulary].count(text)}
 
 
 @quick

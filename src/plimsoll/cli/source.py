@@ -14,13 +14,19 @@ from typing import Any, BinaryIO, TypeAlias
 import plimsoll
 from plimsoll.cli.output import Refused, note, working
 from plimsoll.errors import FormatError, LimitExceeded, SessionNotFound, SettingError, UnsafeName
-from plimsoll.limits import TRANSCRIPT_SIZE_BYTES_MAX
+from plimsoll.limits import COUNT_TABLE_WORK_MAX, TRANSCRIPT_SIZE_BYTES_MAX
 
 Loaded: TypeAlias = "plimsoll.Transcript | plimsoll.Conversation"
 
 
-def preload(model: str | None) -> None:
-    """Load the vocabulary in a thread while the file is read and the rest imported. The count itself says what goes wrong."""
+def preload(file: str, model: str | None) -> None:
+    """Load the tokenizer in a thread while a file that needs it is read. The count itself says what goes wrong."""
+    with suppress(OSError, ValueError):
+        if os.stat(file).st_size > COUNT_TABLE_WORK_MAX:  # noqa: PTH116 - as in `readable`
+            _preload(model)
+
+
+def _preload(model: str | None) -> None:
     from threading import Thread
 
     def load() -> None:

@@ -1,4 +1,4 @@
-"""Exact counts in OpenAI's public vocabularies, offline.
+"""Exact counts in OpenAI's public vocabularies, offline: from their tables at first, by splintr from then on.
 
 A special token spelled out in text, such as `<|endoftext|>`, counts as ordinary characters. Every call is linear. Long texts are
 counted in slices, split where no token can span the cut, so that memory is bounded and the sum is exact.
@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from plimsoll.light.regex import regex
 from plimsoll.limits import COUNT_ALONE_CHARS, COUNT_ENGINE_CHARS_MAX, COUNT_SLICE_CHARS
+from plimsoll.tokens.table import VocabularyTable
 
 BatchEngine: TypeAlias = "Callable[[Sequence[str]], list[int]]"
 """Counts many texts at once. None of them may contain the start of a special token."""
@@ -34,28 +35,32 @@ _SPECIAL = "<|"
 """The start of every special token; the flat encoder would encode it as one."""
 
 _WARM_UP_WORD = "unladenswallowsxq"
-"""A word of several tokens: on the first one, splintr builds its merge table, which takes longer than loading."""
+"""A word of several tokens."""
 
 
 class ExactCounter:
     """A TokenCounter with the provider's own counts. Thread-safe."""
 
-    __slots__ = ("_batch", "_engine", "name")
+    __slots__ = ("_batch", "_engine", "name", "warm")
 
-    def __init__(self, name: str, engine: Engine, batch: BatchEngine | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        engine: Engine,
+        batch: BatchEngine | None = None,
+        warm: Callable[[], None] = lambda: None,
+    ) -> None:
         """`engine` counts a text without lone surrogates; `batch` counts many at once, on all cores."""
         self.name = name
         self._engine = engine
         self._batch = batch
+        self.warm = warm
+        """Builds what the engine builds lazily. Releases the GIL if the engine does."""
 
     @property
     def exact(self) -> bool:
         """True: these are the provider's own counts."""
         return True
-
-    def warm(self) -> None:
-        """Make the engine build its lazy tables. Releases the GIL if the engine does."""
-        self.count_all([_WARM_UP_WORD])
 
     def count(self, text: str) -> int:
         """Tokens of `text`. A lone surrogate counts as U+FFFD, which UTF-8 encoders replace it by."""
@@ -133,12 +138,58 @@ def forget_vocabularies() -> None:
 def _load(vocabulary: str) -> ExactCounter:
     if find_spec("splintr") is None:
         raise ImportError(f"no offline engine for {vocabulary}: install splintr-rs")
-    engine = SplintrEngine(vocabulary)
-    return ExactCounter(vocabulary, engine.count, engine.count_all)
+    engine = VocabularyEngine(vocabulary)
+    return ExactCounter(vocabulary, engine.count, engine.count_all, engine.warm)
 
 
 _loading = Lock()
 _loaded: dict[str, ExactCounter] = {}
+
+
+class VocabularyEngine:
+    """Counts by the vocabulary's table, and by splintr from the first text on that is not for the table. Thread-safe."""
+
+    __slots__ = ("_splintr", "_table", "_vocabulary")
+
+    def __init__(self, vocabulary: str) -> None:
+        self._vocabulary = vocabulary
+        self._table: VocabularyTable | None = VocabularyTable(vocabulary)
+        self._splintr: SplintrEngine | None = None
+
+    def count(self, text: str) -> int:
+        """Tokens of one text. Raises UnicodeEncodeError for lone surrogates."""
+        counts = self._by_table([text])
+        return self.splintr().count(text) if counts is None else counts[0]
+
+    def count_all(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text; many at once on all cores. None may contain the start of a special token."""
+        counts = self._by_table(texts)
+        return self.splintr().count_all(texts) if counts is None else counts
+
+    def warm(self) -> None:
+        """Load splintr, with the tables that it builds at the first word of several tokens, which takes longer than loading."""
+        self.splintr().count_all([_WARM_UP_WORD])
+
+    def splintr(self) -> SplintrEngine:
+        """The engine for everything, loaded once; the table is dropped."""
+        with _loading:
+            if self._splintr is None:
+                self._splintr = SplintrEngine(self._vocabulary)
+            self._table = None
+        return self._splintr
+
+    def _by_table(self, texts: Sequence[str]) -> list[int] | None:
+        table = self._table
+        if table is None or sum(map(len, texts)) > table.left:
+            return None
+        counts: list[int] = []
+        for text in texts:
+            parts = [table.count(part) for part in slices(text, COUNT_ALONE_CHARS)]
+            known = [part for part in parts if part is not None]
+            if len(known) < len(parts):
+                return None
+            counts.append(sum(known))
+        return counts
 
 
 class SplintrEngine:

@@ -26,7 +26,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Weigh and show."""
-    preload(arguments.model)
+    preload(arguments.file, arguments.model)
     if arguments.text:
         return _count_text(arguments, read_raw(arguments.file).decode("utf-8", "replace"))
 

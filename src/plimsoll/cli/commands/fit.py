@@ -35,7 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Fit and write."""
-    preload(arguments.model)
+    preload(arguments.file, arguments.model)
     messages, options, container, size_bytes = _read(arguments)
     with working("fitting", size_bytes):
         fitted = plimsoll.fit(

@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Inspect and show."""
     if arguments.html == "-" and arguments.json:
         raise WrongUsage("inspect: --html - and --json both write to standard output: name a file for the page")
-    preload(arguments.model)
+    preload(arguments.file, arguments.model)
     inspection, page = _inspected(arguments)
     if arguments.html is not None:
         emit(page.encode(), out=arguments.html)

@@ -1,0 +1,160 @@
+"""Exact counts from vocabularies that are looked up in place: nothing is built before the first count.
+
+The engine of `exact` takes a fifth of a second to build its tables, and then counts several times as fast as this. A process that
+counts little, such as a command, is done by then. Two files are read (bench/make_tables.py): `NAME.tokens` is a hash table of the
+tokens of more than one byte with their ranks, and `characters.kinds` has for each character the ASCII one that stands for it in a
+pattern. The tokens are those of OpenAI's tiktoken (MIT: LICENSE.tiktoken).
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from functools import cache, partial
+from typing import Final
+
+from plimsoll.limits import COUNT_PIECE_BYTES_MAX, COUNT_TABLE_WORK_MAX
+
+BUCKETS: Final = 1 << 14
+PLACE_BYTES: Final = 3
+INDEX_BYTES: Final = (BUCKETS + 1) * PLACE_BYTES
+RANK_BYTES: Final = 3
+KINDS_SIZE: Final = 0x32000
+"""Characters with a kind. Those above, such as tags and private ones, are rare."""
+
+_NO_RANK: Final = 1 << 24
+_FOUND_WORK: Final = 25
+"""The work of a call, and of looking up a new piece. The unit is the work of known text by the character, some 60 ns."""
+_MERGED_WORK: Final = 40
+"""The work of merging, by the byte; longer pieces have more, up to the square of their length."""
+
+_CONTRACTION: Final = r"'(?:[sStTmMdD]|[rR][eE]|[vV][eE]|[lL][lL])"
+_PATTERNS: Final = {
+    "o200k_base": rf"[^\r\n{{letter}}0-9]?[A-Z{{both}}]*[a-z{{both}}]+(?:{_CONTRACTION})?"
+    rf"|[^\r\n{{letter}}0-9]?[A-Z{{both}}]+[a-z{{both}}]*(?:{_CONTRACTION})?"
+    r"|[0-9]{{1,3}}| ?[^\s{letter}0-9]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    "cl100k_base": rf"{_CONTRACTION}|[^\r\n{{letter}}0-9]?[{{letter}}]+"
+    r"|[0-9]{{1,3}}| ?[^\s{letter}0-9]+[\r\n]*|\s+\Z|\s*[\r\n]|\s+(?!\S)|\s",
+}
+"""The patterns of OpenAI's tiktoken, on text in which each character stands for its kind."""
+
+
+@cache
+def _pattern(vocabulary: str, *, is_ascii: bool) -> re.Pattern[str]:
+    """The pattern for ASCII text, which stands for itself, or for stand-ins, of which 1 is a letter without case and 2 a mark."""
+    letter, both = ("A-Za-z", "") if is_ascii else ("A-Za-z\x01", "\x01\x02")
+    return re.compile(_PATTERNS[vocabulary].format(letter=letter, both=both), re.ASCII)
+
+
+@cache
+def _kinds() -> bytes:
+    return zlib.decompress(_file("characters.kinds"))
+
+
+def _file(name: str) -> bytes:
+    from pkgutil import get_data  # noqa: PLC0415 - only needed where something is counted
+
+    return get_data("plimsoll.tokens", name) or b""
+
+
+def bucket_of(token: bytes) -> int:
+    """The number of the bucket that has a token."""
+    return zlib.crc32(token) % BUCKETS
+
+
+class LongPiece(Exception):
+    """A piece of text is too long to be merged here, where that takes quadratic time."""
+
+
+class _Ranks(dict[bytes, int]):
+    """The ranks of tokens, _NO_RANK for what is none; each looked up in the file once."""
+
+    __slots__ = ("_data",)
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__()
+        self._data = data
+
+    def __missing__(self, token: bytes) -> int:
+        data, place = self._data, bucket_of(token) * PLACE_BYTES
+        start = int.from_bytes(data[place : place + PLACE_BYTES], "little")
+        end = int.from_bytes(data[place + PLACE_BYTES : place + 2 * PLACE_BYTES], "little")
+        found = data.find(b"\xff%b\xfe" % token, start, end)
+        at = found + len(token) + 2
+        rank = self[token] = _NO_RANK if found < 0 else int.from_bytes(data[at : at + RANK_BYTES], "big")
+        return rank
+
+
+class _Counts(dict[str, int]):
+    """The tokens of each piece, counted once."""
+
+    __slots__ = ("_ranks", "work")
+
+    def __init__(self, ranks: _Ranks) -> None:
+        super().__init__()
+        self._ranks = ranks
+        self.work = 0
+
+    def __missing__(self, piece: str) -> int:
+        token = piece.encode()
+        if len(token) > COUNT_PIECE_BYTES_MAX:
+            raise LongPiece
+        self.work += _FOUND_WORK
+        count = 1 if len(token) == 1 or self._ranks[token] < _NO_RANK else self._merged(token)
+        self[piece] = count
+        return count
+
+    def _merged(self, token: bytes) -> int:
+        """The number of tokens after all merges, the lowest rank first."""
+        self.work += len(token) * (_MERGED_WORK + len(token))
+        ranks, parts = self._ranks, [token[at : at + 1] for at in range(len(token))]
+        pairs = [ranks[token[at : at + 2]] for at in range(len(token) - 1)]
+        while pairs and (least := min(pairs)) < _NO_RANK:
+            at = pairs.index(least)
+            parts[at] += parts.pop(at + 1)
+            del pairs[at]
+            if at < len(pairs):
+                pairs[at] = ranks[parts[at] + parts[at + 1]]
+            if at:
+                pairs[at - 1] = ranks[parts[at - 1] + parts[at]]
+        return len(parts)
+
+
+class VocabularyTable:
+    """Counts until its work is done. Threads may share it."""
+
+    __slots__ = ("_counts", "_size_chars", "_vocabulary")
+
+    def __init__(self, vocabulary: str) -> None:
+        """`vocabulary` is o200k_base or cl100k_base."""
+        self._vocabulary = vocabulary
+        self._counts = _Counts(_Ranks(_file(f"{vocabulary}.tokens")))
+        self._size_chars = 0
+
+    @property
+    def left(self) -> int:
+        """How many characters of known text it may still count."""
+        return COUNT_TABLE_WORK_MAX - self._size_chars - self._counts.work
+
+    def count(self, text: str) -> int | None:
+        """Tokens of a text; None where it is too much, or has characters or pieces that are not for this.
+
+        Raises UnicodeEncodeError for lone surrogates.
+        """
+        if len(text) > self.left:
+            return None
+        self._size_chars += len(text) + _FOUND_WORK
+        try:
+            return self._ascii(text) if text.isascii() else self._any(text)
+        except LongPiece:
+            return None
+
+    def _ascii(self, text: str) -> int:
+        return sum(map(self._counts.__getitem__, _pattern(self._vocabulary, is_ascii=True).findall(text)))
+
+    def _any(self, text: str) -> int | None:
+        kinds = text.translate(_kinds())
+        if not kinds.isascii():
+            return None
+        spans = map(partial(re.Match.span), _pattern(self._vocabulary, is_ascii=False).finditer(kinds))
+        return sum(self._counts[text[start:end]] for start, end in spans)
