@@ -12,10 +12,13 @@ from plimsoll.summary import layout, superseded
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.ledger.dates import day_in, resolved, shown
 from plimsoll.summary.ledger.fact import RECALLED_OF_PEERS, Fact, is_recalled, speaker_of, speakers_of, topic_of
+from plimsoll.summary.listening import likely, listen
 from plimsoll.summary.sections import DIALOGUE_SHARES, asking_share, has_speakers
 from plimsoll.summary.topics import topics
 
 if TYPE_CHECKING:
+    from plimsoll.summary.dense import Clause
+    from plimsoll.summary.dense_zh import Statement
     from plimsoll.summary.frame import Language
     from plimsoll.summary.labels import Labels
     from plimsoll.summary.ledger import Ledger
@@ -97,30 +100,20 @@ def sections(
     if not said:
         return []
     together: Callable[[Sequence[Item]], str]
-    by_topic = language == "zh" and not ledger.of("heading")
-    subjects = _subjects(said) if language == "zh" else []
-    candidates = (
-        _by_topic(said, subjects, bias, named=named)
-        if by_topic
-        else _by_speaker(ledger, said, subjects, bias, language, named=named)
-    )
-    steers = 1.0 if named or by_topic else _steering(said)
-    if worth or steers > 1.0:
-        candidates = [_valued(candidate, said[candidate[0].order[1]], worth, steers) for candidate in candidates]
+    told_of = _Statements(ledger, said, worth, bias, language, named=named)
+    by_topic, subjects = told_of.by_topic, told_of.subjects
     chars = int(tokens_max * _CHARS_PER_TOKEN[language])
-    ranked = _ranked(candidates, chars * 2, _OVERHEAD_CHARS[language])
-    came_up = topics(ledger, said, language, tokens_max, named=named, subjects=subjects)
+    ranked = told_of.best(chars)
+    spread = told_of.talk.spread if told_of.talk is not None else None
+    came_up = topics(ledger, said, language, tokens_max, named=named, subjects=subjects, spread=spread)
     about = Section("topic", _TOPICS_SHARE_OF_PEERS, came_up, layout.inline)
     if named:
         together = layout.topical if by_topic else partial(_with_legend, _legend(said))
         return [Section("chat", DIALOGUE_SHARES["chat"], ranked, together), about]
     rest = _without(ranked, said, is_said)
     sides = {name: [item for item in rest if _side_of(item, said) == name] for name in _SIDES}
-    for name in [
-        name for name, items in sides.items() if not items
-    ]:  # the other side's are worth more, and fill the list
-        alone = [candidate for candidate in candidates if _side_of(candidate[0], said) == name]
-        sides[name] = _without(_ranked(alone, chars, _OVERHEAD_CHARS[language]), said, is_said)
+    for name in [name for name, items in sides.items() if not items]:  # the other's are worth more, and fill the list
+        sides[name] = _without(told_of.of_side(name, chars), said, is_said)
     told = _told_share(rest, said, chars)
     if _are_peers(ledger, told):
         together = partial(layout.topical, user=words.user) if by_topic else layout.spoken
@@ -138,9 +131,65 @@ def sections(
     ]
 
 
-def _valued(candidate: Candidate, fact: Fact, worth: Mapping[str, float], steers: float) -> Candidate:
-    item, words, whose, factor = candidate
-    return item, words, whose, factor * worth.get(fact.key, 1.0) * (steers if fact.origin == "user" else 1.0)
+class _Statements:
+    """What was said, as candidates: those that may find room, or all of a side."""
+
+    def __init__(  # noqa: PLR0913 - what was said, and how it is read
+        self,
+        ledger: Ledger,
+        said: Sequence[Fact],
+        worth: Mapping[str, float],
+        bias: Callable[[str], float],
+        language: Language,
+        *,
+        named: bool,
+    ) -> None:
+        self.ledger, self.said, self.bias, self.language, self.named = ledger, said, bias, language, named
+        self.by_topic = language == "zh" and not ledger.of("heading")
+        self.subjects = _subjects(said) if language == "zh" else []
+        self.talk = listen(said) if language != "zh" else None
+        steers = 1.0 if named or self.by_topic else _steering(said)
+        self.weights = [worth.get(fact.key, 1.0) * (steers if fact.origin == "user" else 1.0) for fact in said]
+
+    def best(self, chars: int) -> list[Item]:
+        """Those that add most, best first, up to twice the room."""
+        places = likely(self.talk, self.said, self._biased(), chars) if self.talk is not None else None
+        ranked = self._ranked(self._candidates(places), chars * 2)
+        if places is None or len(places) == len(self.said) or sum(len(item.text) for item in ranked) >= chars:
+            return ranked
+        return self._ranked(self._candidates(None), chars * 2)
+
+    def of_side(self, name: str, chars: int) -> list[Item]:
+        """Those of one side."""
+        places = [place for place, fact in enumerate(self.said) if _side_of_fact(fact) == name]
+        candidates = self._candidates(places if self.talk is not None else None)
+        alone = [candidate for candidate in candidates if _side_of(candidate[0], self.said) == name]
+        return self._ranked(alone, chars)
+
+    def _ranked(self, candidates: Sequence[Candidate], chars: int) -> list[Item]:
+        return _ranked(candidates, chars, _OVERHEAD_CHARS[self.language])
+
+    def _biased(self) -> list[float]:
+        return [weight * self.bias(fact.text) for weight, fact in zip(self.weights, self.said, strict=True)]
+
+    def _candidates(self, places: Sequence[int] | None) -> list[Candidate]:
+        """The candidates of the statements at these places, or of all."""
+        from plimsoll.summary import dense, dense_zh  # noqa: PLC0415 - one language's patterns are enough
+
+        if self.by_topic:
+            told = dense_zh.statements(self.said, self.subjects)
+            made = _by_topic(self.said, told, self.bias, named=self.named)
+        else:
+            chinese = self.talk is None
+            found: Iterable[Statement | Clause] = (
+                dense_zh.statements(self.said, self.subjects)
+                if chinese
+                else dense.clauses(self.said, self.talk, places)
+            )
+            made = _by_speaker(self.ledger, self.said, found, self.bias, self.language, named=self.named)
+        if all(weight == 1.0 for weight in self.weights):
+            return made
+        return [(item, words, whose, factor * self.weights[item.order[1]]) for item, words, whose, factor in made]
 
 
 def _steering(said: Sequence[Fact]) -> float:
@@ -157,7 +206,11 @@ def _without(items: Sequence[Item], said: Sequence[Fact], is_said: Callable[[Fac
 
 
 def _side_of(item: Item, said: Sequence[Fact]) -> str:
-    return _SIDES[said[item.order[1]].origin != "user"]
+    return _side_of_fact(said[item.order[1]])
+
+
+def _side_of_fact(fact: Fact) -> str:
+    return _SIDES[fact.origin != "user"]
 
 
 def _are_peers(ledger: Ledger, told: float) -> bool:
@@ -185,12 +238,10 @@ def _subjects(said: Sequence[Fact]) -> list[str]:
 
 
 def _by_topic(
-    said: Sequence[Fact], subjects: Sequence[str], bias: Callable[[str], float], *, named: bool
+    said: Sequence[Fact], statements: Iterable[Statement], bias: Callable[[str], float], *, named: bool
 ) -> list[Candidate]:
-    from plimsoll.summary import dense_zh  # noqa: PLC0415 - one language's patterns are enough
-
     candidates: list[Candidate] = []
-    for found in dense_zh.statements(said, subjects):
+    for found in statements:
         side = _side(said[found.order[1]], named=named)
         item = Item("chat", found.text, 0.0, found.order, found.topic, side)
         candidates.append((item, found.words, found.topic, found.factor * bias(found.text)))
@@ -204,19 +255,17 @@ def _side(fact: Fact, *, named: bool) -> str:
 def _by_speaker(  # noqa: PLR0913 - what was said, and how it is read
     ledger: Ledger,
     said: Sequence[Fact],
-    subjects: Sequence[str],
+    statements: Iterable[Statement | Clause],
     bias: Callable[[str], float],
     language: Language,
     *,
     named: bool,
 ) -> list[Candidate]:
     """In the order of the talk, under the headings of its days. What an assistant repeats of a user's words is no news."""
-    from plimsoll.summary import dense, dense_zh  # noqa: PLC0415 - patterns that only dialogues need
-
     headings = _Headings(ledger, language)
     initials = _initials(speakers_of(said))
     candidates: list[Candidate] = []
-    for found in dense_zh.statements(said, subjects) if language == "zh" else dense.clauses(said):
+    for found in statements:
         heading, text = headings.over(found.order[0], found.text)
         speaker = speaker_of(said[found.order[1]])
         item = Item("chat", text, 0.0, found.order, heading, initials[speaker])

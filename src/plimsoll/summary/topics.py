@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import chain
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.light.regex import regex
-from plimsoll.summary import dense
+from plimsoll.summary import vocabulary
 from plimsoll.summary.item import Item
 from plimsoll.summary.kept import kept
 from plimsoll.summary.ledger.fact import CAPS, is_recalled, speakers_of, topic_of
@@ -51,10 +50,12 @@ def topics(  # noqa: PLR0913 - what was said, and how it is read
     *,
     named: bool,
     subjects: Sequence[str] = (),
+    spread: Counter[str] | None = None,
 ) -> list[Item]:
     """What was talked about, what came up most first: from users' messages, and from what an earlier summary says.
 
-    Among people with names everybody's messages count. `subjects` are the names that Chinese talk is known to be about.
+    Among people with names everybody's messages count. `subjects` are the names that Chinese talk is known to be about,
+    `spread` says how often each word of other talk is said.
     """
     recalled = ledger.of("topic")
     asked = [fact for fact in said if (named or fact.origin == "user") and not (recalled and is_recalled(fact))]
@@ -62,7 +63,7 @@ def topics(  # noqa: PLR0913 - what was said, and how it is read
     if language == "en" and not is_english([fact.text for fact in asked]):
         asked = []  # in a language whose function words are unknown, what comes up most is those
     names = {word.casefold() for name in speakers_of(said) for word in name.split()} if named else set[str]()
-    read = _Chinese(said or asked, subjects) if language == "zh" else _English(said or asked)
+    read = _Chinese(said or asked, subjects) if language == "zh" else _English(spread or Counter())
     merged: dict[str, tuple[_Phrase, int, int]] = {}
     for fact in recalled:
         phrase = read.phrase(fact.text)
@@ -83,9 +84,8 @@ def topics(  # noqa: PLR0913 - what was said, and how it is read
 class _English:
     """Runs of telling words; those whose words come up most say most."""
 
-    def __init__(self, said: Sequence[Fact]) -> None:
-        self.spread = Counter(chain.from_iterable(_words(fact.text) for fact in said))
-        self.worth: dict[str, float] = {}
+    def __init__(self, spread: Counter[str]) -> None:
+        self.spread, self.worth = spread, dict[str, float]()
 
     def phrases(self, texts: Sequence[str]) -> list[_Phrase]:
         """Those of one message."""
@@ -106,18 +106,12 @@ _KEPT_MAX = 6_000
 
 
 @kept(_KEPT_MAX)
-def _words(text: str) -> frozenset[str]:
-    """The words of an English text that carry information."""
-    return frozenset(dense.content(text))
-
-
-@kept(_KEPT_MAX)
 def _runs(text: str) -> tuple[str, ...]:
     """The runs of telling words beside each other in an English text, each of at most a few words."""
     runs: list[str] = []
     run: list[str] = []
     for word in [*_WORD.findall(text), ""]:
-        tells = bool(word) and dense.is_telling(word) and not is_spaceless(word)
+        tells = bool(word) and vocabulary.is_telling(word) and not is_spaceless(word)
         if tells:
             run.append(word)
         if run and (not tells or len(run) == _WORDS_MAX):
@@ -130,7 +124,7 @@ def _runs(text: str) -> tuple[str, ...]:
 def _stems(phrase: str) -> tuple[tuple[str, ...], int]:
     """The words of an English phrase without their endings, each once, and how many of its words are capitalised."""
     words = phrase.split(" ")
-    stems = dict.fromkeys(dense.stem(word.casefold()) for word in words)
+    stems = dict.fromkeys(vocabulary.stem(word.casefold()) for word in words)
     return tuple(stems), sum(not word[:1].islower() for word in words)
 
 

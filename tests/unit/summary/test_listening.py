@@ -1,0 +1,70 @@
+"""Of a long talk only the statements that may enter its summary are said short and weighed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from plimsoll.message import text_message
+from plimsoll.summary import dense
+from plimsoll.summary.ledger import Ledger, extend
+from plimsoll.summary.ledger.fact import Fact
+from plimsoll.summary.listening import likely, listen
+from plimsoll.summary.rules import render
+
+CHATTER = ("It was really nice to talk with you about it all again!", "Thanks, that sounds good, I hope so too.")
+TOLD = "My sister Ilse sold her yellow sailing boat to a dentist in Bergen last Friday."
+
+
+def said(*texts: str) -> list[Fact]:
+    """Chat facts of two speakers in turn."""
+    return [
+        Fact("chat", f"{place}", text, place, "user", note="Ann" if place % 2 == 0 else "Ben", last=place)
+        for place, text in enumerate(texts)
+    ]
+
+
+def test_what_says_most_for_its_length_is_likely_wherever_it_stands() -> None:
+    """One telling statement among a hundred of chatter is among the few that are looked at, first, last or in the middle."""
+    for place in (0, 50, 100):
+        facts = said(*[CHATTER[at % 2] for at in range(place)], TOLD, *[CHATTER[at % 2] for at in range(100 - place)])
+        assert place in likely(listen(facts), facts, [1.0] * len(facts), 60)
+
+
+def test_an_answer_knows_its_question() -> None:
+    """What another says after a question answers it; what the asker adds does not, nor what follows the answer."""
+    facts = said("Where do you moor?", "At pier nine.", "Ah, the long one.")
+    assert listen(facts).asked == [-1, 0, -1]
+    assert any(clause.text.startswith("(Where moor?)") for clause in dense.clauses(facts))
+
+
+def test_a_weight_moves_a_statement_up() -> None:
+    """What is worth more by its weight comes in before an equal one."""
+    facts = said("The kettle is red metal.", "The ladder is green steel.")
+    assert likely(listen(facts), facts, [1.0, 4.0], 1) == [1]
+
+
+def test_few_statements_of_a_long_talk_are_said_short(monkeypatch: pytest.MonkeyPatch, counter: Any) -> None:
+    """A summary of a twentieth of a talk shortens less than a third of its statements."""
+    shortened: list[str] = []
+    shorten = dense.shorten
+    monkeypatch.setattr(dense, "shorten", lambda text, callings: shortened.append(text) or shorten(text, callings))
+    texts = [f"{'Ann' if at % 2 else 'Ben'}: I sold boat {at} to a dentist called Rui{at} in May." for at in range(400)]
+    messages = [text_message("user" if at % 2 else "assistant", text) for at, text in enumerate(texts)]
+    summary = render(extend(Ledger.empty(), messages, 0), tokens_max=400, counter=counter)
+    assert 0 < summary.tokens <= 400
+    assert len(shortened) < 400 / 3
+
+
+def test_a_talk_that_repeats_itself_still_fills_its_summary(counter: Any) -> None:
+    """Where the best statements all say the same in other words, those behind them are read as well."""
+    same = [f"Ann: The dredger anchor winch motor gearbox bearing shaft broke{'!' * at}" for at in range(1, 31)]
+    other = [
+        f"Ben: So that was how it was with all of us and the cake and boat{at}x then and there, and over again."
+        for at in range(200)
+    ]
+    messages = [text_message("user", text) for text in [*same, *other]]
+    text = render(extend(Ledger.empty(), messages, 0), tokens_max=150, counter=counter).text
+    assert text.count("gearbox") == 1
+    assert text.count("cake") > 3
