@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias, get_args
 from plimsoll.errors import Closes, ErrorCatcher, SettingError
 from plimsoll.light.brief import Fact, ShortRepr
 from plimsoll.limits import MEMORIES_MAX, MEMORY_TEXT_CHARS_MAX, TIME_MS_MAX
+from plimsoll.memory.meaning import meaning_of
 from plimsoll.memory.merging import Merging, with_earlier, without_origins
 from plimsoll.memory.notes import NOTES_TOKENS_MAX, notes_of
 from plimsoll.memory.ranking import most_important, surplus
@@ -215,6 +216,7 @@ class Memories(ShortRepr, Closes):
                 changed, deleted = without_origins(known, {memory.id: _matching(memory, wanted) for memory in known})
             self._store.put(changed)
             self._store.delete(deleted)
+        meaning_of.cache_clear()  # the process keeps no text that is forgotten
         return len(deleted)
 
     def notes(self, max_tokens: int = NOTES_TOKENS_MAX, *, counter: TokenCounter | None = None) -> str | None:

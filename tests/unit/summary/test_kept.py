@@ -6,6 +6,9 @@ import gc
 from functools import _lru_cache_wrapper
 
 import plimsoll
+from plimsoll.compaction.notes_shown import notes_message
+from plimsoll.memory.in_memory import InMemoryMemoryStore
+from plimsoll.memory.meaning import meaning_of
 from plimsoll.summary import dense, dense_zh, folders, kept, names_zh, topics
 from plimsoll.summary.ledger import prose
 
@@ -33,3 +36,18 @@ def test_a_closed_session_leaves_no_text_behind():
             session.view()
             assert len(held()) > 2
         assert held() == []
+
+
+def test_forgotten_memories_and_notes_leave_no_text_behind():
+    """What is compared and shown again and again is kept until a memory is forgotten, or a session closed."""
+    store = InMemoryMemoryStore()
+    with plimsoll.open_memory(store) as memories:
+        memories.add(f"I prefer the {MARK} theme.")
+        assert MARK in repr(gc.get_referents(meaning_of))
+        memories.forget(memories.list()[0].id)
+        assert MARK not in repr(gc.get_referents(meaning_of))
+        memories.add(f"I prefer the {MARK} theme.")
+        with plimsoll.open("noted", store="memory:", memory=store) as session:
+            session.view()
+            assert MARK in repr(gc.get_referents(notes_message))
+    assert MARK not in repr(gc.get_referents(notes_message))
