@@ -9,13 +9,15 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from plimsoll.compaction.drive import checked
 from plimsoll.compaction.task import SummaryRequest
 from plimsoll.errors import SettingError
-from plimsoll.formats.registry import decode_all
+from plimsoll.formats.intake import decode_received, received
+from plimsoll.formats.registry import format_of
 from plimsoll.light.regex import regex
 from plimsoll.limits import READ_FILE_SIZE_BYTES_MAX
 from plimsoll.message import FormatName, MessageLike
@@ -50,7 +52,9 @@ def files_mentioned(
     Raises FormatError, SettingError.
     """
     integer("limit", limit)
-    return list(mentioned(decode_all(messages, format)[1], limit=limit))
+    taken = received(messages)
+    found = mentioned(list(decode_received(taken, format_of(taken, format))), limit=limit)
+    return [replace(file, last_mentioned=taken.place(file.last_mentioned)) for file in found]
 
 
 def with_files(

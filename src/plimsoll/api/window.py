@@ -11,13 +11,14 @@ from plimsoll.compaction.join import entry_of, kept_apart, runs
 from plimsoll.compaction.meter import ContextMeter, meter_for
 from plimsoll.compaction.normalize import normalize
 from plimsoll.compaction.notes import OPENER
-from plimsoll.compaction.view_message import Origins, ViewMessage
+from plimsoll.compaction.view_message import Origins, ViewMessage, placed_at
 from plimsoll.compaction.windows import keep_window
 from plimsoll.compaction.writing import written
 from plimsoll.formats.detect import RequestContext
 from plimsoll.formats.exchange import group
 from plimsoll.formats.format import SystemText
-from plimsoll.formats.registry import decode_all
+from plimsoll.formats.intake import decode_received, received
+from plimsoll.formats.registry import format_of
 from plimsoll.light.brief import Fact, ShortRepr, pluralize
 from plimsoll.light.dataclass import dataclass
 from plimsoll.message import FormatName, Message, MessageLike, text_message
@@ -30,10 +31,11 @@ from plimsoll.tokens.counter import CounterChoice
 class Windowed(ShortRepr):
     """The newest messages in their own format, and an account of those left out. Sizes in tokens.
 
-    `positions` and `sizes` hold the input position of each message (None: inserted so that the provider accepts the rest) and
-    its size; `tokens` is the size of the request. The caller's summary covers the `covered_count` messages before `start_seq`.
-    `excluded_count` messages are neither covered nor included; `holes` lists them as half-open ranges of positions.
-    `last_included_seq` is the `sequence` of the message at `last_included`, or its position if messages have none.
+    `positions` and `sizes` hold the input position of each message (None: inserted so that the provider accepts the rest; all
+    messages of a whole response have its position) and its size; `tokens` is the size of the request. The caller's summary
+    covers the `covered_count` messages before `start_seq`. `excluded_count` messages are neither covered nor included; `holes`
+    lists them as half-open ranges of positions. `last_included_seq` is the `sequence` of the message at `last_included`, or its
+    position if messages have none.
     """
 
     messages: list[dict[str, Any]]
@@ -108,24 +110,27 @@ def window(  # noqa: PLR0913 - one call with its options
     """
     integer("start_seq", start_seq)
     boolean("keep_system", keep_system)
-    found, decoded = decode_all(messages, format, RequestContext(model=model, system=system, tools=tools))
+    taken = received(messages)
+    found = format_of(taken, format, RequestContext(model=model, system=system, tools=tools))
+    decoded = list(decode_received(taken, found))
     chosen = policy_of(policy, "five-turns")
     meter = meter_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=chosen, counter=counter)
     entries = normalize(decoded, found, meter.count_message)
     kept = [entry for entry in entries if keep_system or entry.message.role != "system"]
-    sequences = _sequences(decoded)
+    places = taken.places or range(len(decoded))
+    sequences = _sequences(decoded, places)
     begins_at = next((position for position, number in enumerate(sequences) if number >= start_seq), len(sequences))
     measured = replace(meter, system=system)
-    return _Window(meter=measured, normalized=kept, sequences=sequences, begins_at=begins_at).made()
+    return _Window(meter=measured, normalized=kept, sequences=sequences, places=places, begins_at=begins_at).made()
 
 
-def _sequences(messages: Sequence[Message]) -> list[int]:
-    """The `sequence` of each message, else that of the message before; the positions if no message has one."""
+def _sequences(messages: Sequence[Message], places: Sequence[int]) -> list[int]:
+    """The `sequence` of each message, else that of the message before; the positions it was given at if no message has one."""
     own = [None if message.wire is None else message.wire.get("sequence") for message in messages]
     known = [number if isinstance(number, int) and not isinstance(number, bool) else None for number in own]
     first = next((number for number in known if number is not None), None)
     if first is None:
-        return list(range(len(messages)))
+        return list(places)
     numbers: list[int] = []
     for number in known:
         before = numbers[-1] if numbers else first
@@ -135,11 +140,12 @@ def _sequences(messages: Sequence[Message]) -> list[int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Window:
-    """One window over repaired messages. `sequences` are the numbers of the input messages."""
+    """One window over repaired messages. `sequences` are the numbers of the input messages, `places` the positions given at."""
 
     meter: ContextMeter
     normalized: list[ViewMessage]
     sequences: Sequence[int]
+    places: Sequence[int]
     begins_at: int
     """Position of the first message that may be in the window."""
 
@@ -205,16 +211,18 @@ class _Window:
     def _windowed(self, entries: Sequence[ViewMessage]) -> Windowed:
         if [id(entry.message) for entry in entries] != [id(entry.message) for entry in self.normalized]:
             entries = list(unbound(entries, self.meter.binds))
-        positions = sorted(entry.position for entry in entries if entry.position is not None)
-        after, covered = list(filter(self._is_after, positions)), self.begins_at
-        holes = _holes_between(after, covered, len(self.sequences))
-        last = max(positions, default=None)
+        found = [entry.position for entry in entries if entry.position is not None]
+        positions, after = placed_at(found, self.places), placed_at(filter(self._is_after, found), self.places)
+        given = self.places[-1] + 1 if self.places else 0
+        covered = self.places[self.begins_at] if self.begins_at < len(self.places) else given
+        holes = _holes_between(after, covered, given)
+        last = max(found, default=None)
         uncut = {id(entry.message) for entry in self.normalized}
         shown = kept_apart(entries, self.meter.format)
         sent = list(runs(shown, self.meter.format))
         return Windowed(
             messages=written(shown, self.meter.format, self.meter.leading_marks),
-            positions=tuple(run[0].position for run in sent),
+            positions=tuple(None if run[0].position is None else self.places[run[0].position] for run in sent),
             sizes=tuple(sum(entry.tokens for entry in run) for run in sent),
             tokens=self.meter.total(entries),
             budget=self.meter.budget.tokens,
@@ -222,7 +230,7 @@ class _Window:
             excluded_count=sum(end - start for start, end in holes),
             covered_count=covered - (len(positions) - len(after)),
             first_included=min(positions, default=None),
-            last_included=last,
+            last_included=max(positions, default=None),
             holes=holes,
             last_included_seq=None if last is None else self.sequences[last],
         )

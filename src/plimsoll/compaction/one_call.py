@@ -17,7 +17,7 @@ from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.result import Fitted, Plan, Report, Revision, report_of
 from plimsoll.compaction.settle import as_ordered, ordered
 from plimsoll.compaction.task import SummaryReply, SummaryRequest, Task
-from plimsoll.compaction.view_message import Origins, ViewMessage
+from plimsoll.compaction.view_message import ViewMessage, placed_at
 from plimsoll.compaction.writing import finished, written
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.system_text import system_message, system_text
@@ -88,7 +88,8 @@ class MeasuredConversation:
     def plan_of(self, outline: Outline) -> Plan[Any]:
         """The plan, which can be shown, edited and applied."""
         outline = self._as_sent(outline)
-        outline = replace(outline, note="; ".join(note for note in (outline.note, self.note) if note) or None)
+        note = "; ".join(note for note in (outline.note, self.note) if note) or None
+        outline = replace(outline, note=note, places=self.places)
         return Plan(
             outline=outline,
             made_at=Revision("", 0, 0, self.made_at, None, self.meter.format.name),
@@ -124,7 +125,7 @@ class MeasuredConversation:
             )  # The messages between results may have been removed or converted to text.
         return Fitted(
             messages=written(entries, format, replace(self.meter, system=system).leading_marks),
-            origins=placed_at(origins(entries, format), self.places),
+            origins=tuple(tuple(placed_at(found, self.places)) for found in origins(entries, format)),
             system=copied_value(system),
             make_report=partial(self._report, outline),
         )
@@ -133,13 +134,6 @@ class MeasuredConversation:
         """The report. Counts deferred while computing the view are made now."""
         self.meter.messages.prime([entry.message for entry in self.entries])
         return report_of(outline)
-
-
-def placed_at(origins: Origins, places: Sequence[int] | None) -> Origins:
-    """The origins by the positions that the messages were given at: a whole response may hold several."""
-    if places is None:
-        return origins
-    return tuple(tuple(sorted({places[position] for position in positions})) for positions in origins)
 
 
 def conversation(

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Literal, TypeAlias
 
 from plimsoll.compaction.importance import reasons
-from plimsoll.compaction.view_message import Decision, ViewExchange, ViewMessage
+from plimsoll.compaction.view_message import Decision, ViewExchange, ViewMessage, placed_at
 from plimsoll.formats.words import words_of
 from plimsoll.light.brief import JsonReady
 from plimsoll.light.dataclass import dataclass
@@ -23,7 +23,9 @@ Stage: TypeAlias = Literal["none", "steps", "rules", "model", "edited", "window"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action(JsonReady):
-    """The decision for one exchange. `first` and `last` are message positions in the history, both included."""
+    """The decision for one exchange. `first` and `last` are message positions, both included: in the history of a session, or in
+    the list that was given.
+    """
 
     decision: Decision
     first: int
@@ -117,6 +119,8 @@ class Outline:
     """Why nothing was done, or which step failed, for display."""
     flushed_memories: int = 0
     """Number of memories kept of what leaves the view."""
+    places: Sequence[int] | None = None
+    """For each message the position it was given at, where several were given as one; None if these are the same."""
     count_before: Callable[[], int] = field(repr=False, compare=False)
     list_actions: Callable[[], tuple[Action, ...]] = field(repr=False, compare=False)
 
@@ -134,6 +138,17 @@ class Outline:
     def lost(self) -> tuple[Action, ...]:
         """The actions on exchanges whose text is no longer in the view."""
         return tuple(action for action in self.actions if action.decision in ("summarise", "drop"))
+
+    def count_given(self, positions: Iterable[int]) -> int:
+        """The number of messages, as they were given, that the messages at these positions come from."""
+        return len(placed_at(positions, self.places))
+
+    def placed(self, actions: tuple[Action, ...]) -> tuple[Action, ...]:
+        """These actions by the positions that the messages were given at."""
+        places = self.places
+        if places is None:
+            return actions
+        return tuple(replace(each, first=places[each.first], last=places[each.last]) for each in actions)
 
 
 NEWEST = "newest exchanges stay verbatim"

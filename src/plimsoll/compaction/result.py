@@ -187,7 +187,7 @@ class Plan(ShortRepr, Generic[M]):
     @property
     def actions(self) -> tuple[Action, ...]:
         """One for each exchange, in order: keep, repair, shrink, offload, summarise or drop, with reason and tokens."""
-        return self.outline.actions
+        return self.outline.placed(self.outline.actions)
 
     @property
     def summary(self) -> str | None:
@@ -222,10 +222,10 @@ def report_of(outline: Outline) -> Report:
         budget=outline.budget_tokens,
         level=outline.level,
         stage=outline.stage,
-        actions=outline.actions,
-        lost=outline.lost,
+        actions=outline.placed(outline.actions),
+        lost=outline.placed(outline.lost),
         summary=outline.summary,
         note=outline.note,
-        messages_before=len(kept | left),
-        messages_kept=len(kept),
+        messages_before=outline.count_given(kept | left),
+        messages_kept=outline.count_given(kept),
     )

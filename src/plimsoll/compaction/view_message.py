@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from typing import Literal, TypeAlias
 
@@ -23,6 +23,11 @@ Decision: TypeAlias = Literal["keep", "repair", "shrink", "offload", "summarise"
 
 CountMessage: TypeAlias = Callable[[Message], int]
 """Upper bound of a message's tokens as sent, framing included."""
+
+
+def placed_at(positions: Iterable[int], places: Sequence[int] | None) -> list[int]:
+    """The positions at which messages were given, ascending and without duplicates: several may be given as one response."""
+    return sorted(set(positions) if places is None else {places[position] for position in positions})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

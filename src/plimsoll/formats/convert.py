@@ -9,8 +9,8 @@ from typing import Any
 from plimsoll.errors import FormatError
 from plimsoll.formats.detect import RequestContext
 from plimsoll.formats.format import Converted, Loss, SystemText, Violation
-from plimsoll.formats.intake import received
-from plimsoll.formats.registry import decode_all, format_named, format_of
+from plimsoll.formats.intake import Received, decode_received, received
+from plimsoll.formats.registry import format_named, format_of
 from plimsoll.formats.system_text import system_message
 from plimsoll.formats.wire import copied, exact
 from plimsoll.message import FormatName, Wire
@@ -45,17 +45,21 @@ def convert(  # noqa: PLR0913 - the options of the contract
 
     """
     target = format_named(to)
-    _, decoded = decode_all(messages, format, RequestContext(model=model, system=system, tools=tools))
+    taken = received(messages)
+    context = RequestContext(model=model, system=system, tools=tools)
+    decoded = list(decode_received(taken, format_of(taken, format, context)))
     leading = [] if system is None else [system_message(system)]
     rendered = target.render([*leading, *decoded])
-    losses = [_shifted(loss, len(leading)) for loss in rendered.losses]
+    losses = [_shifted(loss, len(leading), taken) for loss in rendered.losses]
     return Converted(messages=rendered.messages, system=rendered.system, losses=losses)
 
 
-def _shifted(loss: Loss, leading: int) -> Loss:
+def _shifted(loss: Loss, leading: int, taken: Received) -> Loss:
     """The loss with its position in the caller's messages."""
     where = loss.position
-    return loss if where is None else replace(loss, position=where - leading if where >= leading else None)
+    if where is None:
+        return loss
+    return replace(loss, position=taken.place(where - leading) if where >= leading else None)
 
 
 def validate(
@@ -85,7 +89,8 @@ def validate(
         try:
             checked.append(copied(wire))
         except FormatError as error:
-            raise FormatError(error.reason, position=position) from None
+            raise FormatError(error.reason, position=taken.place(position)) from None
     found = format_of(taken._replace(wires=checked), format, RequestContext(model=model, system=system, tools=tools))
     offered = [tool for tool in map(exact, tools or ()) if isinstance(tool, Mapping)]
-    return found.validate(checked, system=system, tools=offered)
+    violations = found.validate(checked, system=system, tools=offered)
+    return [one if one.position is None else replace(one, position=taken.place(one.position)) for one in violations]

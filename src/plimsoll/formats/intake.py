@@ -59,6 +59,10 @@ class Received(NamedTuple):
     places: tuple[int, ...] | None = None
     """For each wire object the position it was given at; None if each item was one message."""
 
+    def place(self, number: int) -> int:
+        """The position at which the wire object of this number was given."""
+        return number if self.places is None else self.places[number]
+
 
 def received(messages: object) -> Received:
     """The objects of an iterable, with SDK objects converted to plain data. Text and mappings are not accepted as iterables.
@@ -101,7 +105,7 @@ def decode_received(taken: Received, format: Format, position: int | None = None
     Raises FormatError, also for calls and results of another format.
     """
     for number, wire in enumerate(taken.wires):
-        at = number if position is None else position
+        at = taken.place(number) if position is None else position
         if taken.may_tell:
             refuse_calls_of_another(wire, format.name, at)
         yield format.decode(wire, at)

@@ -205,6 +205,47 @@ def test_a_responses_response_is_its_output() -> None:
     assert plimsoll.validate(view) == []
 
 
+def test_positions_are_those_of_the_list_that_was_given() -> None:
+    """A whole response is one message of its list, for all that names messages by their positions."""
+    said = [HI]
+    for number in range(6):
+        calls = [
+            responses.ResponseFunctionToolCall(
+                type="function_call", call_id=f"{name}{number}", name="f", arguments='{"path": "src/a.py"}'
+            )
+            for name in "ab"
+        ]
+        said.append(responses.Response.model_construct(id="r", object="response", output=calls))
+        said += [
+            {"type": "function_call_output", "call_id": f"{name}{number}", "output": f"{number} {name} words " * 80}
+            for name in "ab"
+        ]
+    last = len(said) - 1
+
+    plan = plimsoll.plan(said, max_tokens=900)
+    assert [(act.first, act.last) for act in plan.actions] == [(0, 0), *((n, n + 2) for n in range(1, last, 3))]
+    report = plan.report
+    assert (report.actions[-1].last, report.messages_before) == (last, len(said))
+    assert report.lost[-1].last < last
+    assert report.messages_kept == len({at for where in plan.apply().origins for at in where})
+
+    window = plimsoll.window(said, max_tokens=900)
+    assert window.positions == (0, last - 2, last - 2, last - 1, last)
+    assert (window.excluded_count, window.holes) == (last - 3, ((1, last - 2),))
+    assert (window.last_included, window.last_included_seq) == (last, last)
+    assert plimsoll.window(said, start_seq=last - 2).positions == (last - 2, last - 2, last - 1, last)
+
+    open_call = {"type": "function_call", "call_id": "open", "name": "f", "arguments": "{}"}
+    assert [loss.position for loss in plimsoll.convert([*said, open_call, HI], to="openai-chat").losses] == [last + 1]
+    orphan = {"type": "function_call_output", "call_id": "none", "output": "1"}
+    assert [found.position for found in plimsoll.validate([*said, orphan])] == [last + 1]
+    assert plimsoll.files_mentioned(said)[0].last_mentioned == last - 2
+    for call in (plimsoll.fit, plimsoll.validate, plimsoll.window):
+        with pytest.raises(FormatError, match=f"message {last + 1}") as error:
+            call([*said, {"role": "user", "content": 5 if call is not plimsoll.validate else {1, 2}}])
+        assert error.value.position == last + 1
+
+
 def test_the_id_of_a_whole_response_is_that_of_its_last_item_and_an_empty_one_adds_nothing() -> None:
     """By `append` and by `aappend`. Only where nothing was said yet is there no id to give."""
     words = responses.ResponseOutputText(type="output_text", text="Let me see.", annotations=[])
