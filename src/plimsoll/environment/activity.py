@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from plimsoll.environment.layers import RecentCall, ToolContext, ToolState
 from plimsoll.formats.exchange import OpenCalls, speaks
+from plimsoll.formats.text_tools import is_output
 from plimsoll.light.regex import regex
 from plimsoll.limits import (
     ACTIVITY_CALLS_MAX,
@@ -27,7 +28,9 @@ _IDENTIFIER = regex(r"[0-9]{5}|[A-Za-z]-?[0-9]|[0-9]-?[A-Za-z]|\w[./_#@]\w")
 
 def topics(messages: Sequence[Timed]) -> tuple[str, ...]:
     """The first lines of the newest requests, oldest first."""
-    words = (_first_line(message) for _, message in reversed(messages) if speaks(message))
+    words = (
+        _first_line(message) for _, message in reversed(messages) if speaks(message) and not is_output(message.text)
+    )
     newest = [line for line, _ in zip((line for line in words if line), range(ACTIVITY_TOPICS_MAX), strict=False)]
     return tuple(reversed(newest))
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.served import served_answer, served_call
+from plimsoll.formats.text_tools import is_output
 from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message, Opaque, Part, Text, ToolCall, ToolResult
 
@@ -132,8 +133,8 @@ class Exchange:
 
     @property
     def is_request(self) -> bool:
-        """True if it holds a user message with something other than tool results."""
-        return any(speaks(message) for message in self.messages)
+        """True if it holds a user message with something other than tool results, also such as are in plain text."""
+        return any(speaks(message) and not is_output(message.text) for message in self.messages)
 
 
 def speaks(message: Message) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from plimsoll import limits
 from plimsoll.formats.exchange import OpenCalls
+from plimsoll.formats.text_tools import as_calls
 from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message, Text, ToolCall, ToolResult
 from plimsoll.summary import frame
@@ -152,7 +153,7 @@ class Reading:
         """Extend `base` by `messages`, at positions from `start` on."""
         self.base = base
         skipped = max(0, base.end - start)
-        self._new, self._start = messages[skipped:], start + skipped
+        self._new, self._start = as_calls(messages[skipped:]), start + skipped
         self._checkpoints: list[tuple[int, _Reader]] = []
         """Copies of the reader, with the number of messages each has read."""
         self.ledger = base
@@ -166,7 +167,7 @@ class Reading:
 
     def ledger_of(self, messages: Sequence[Message], start: int) -> Ledger | None:
         """Return `extend(base, messages, start)`; None unless `messages` are a slightly shorter prefix of those read."""
-        new = messages[max(0, self.base.end - start) :]
+        new = as_calls(messages[max(0, self.base.end - start) :])
         if start + len(messages) - len(new) != self._start or not 0 < len(new) <= len(self._new):
             return None
         counts = self.base.counts.plus(new)

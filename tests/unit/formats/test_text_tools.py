@@ -1,0 +1,138 @@
+"""Agents without tool calls of the provider: an action in the answer's text, its output in the user's next message."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+import plimsoll
+from plimsoll.formats.text_tools import action_in, as_calls, is_output
+from plimsoll.message import Message, Text
+
+OUTPUTS = [
+    "OBSERVATION:\ntotal 4",
+    "Observation: 4",
+    "Tool result (call 3):\nok",
+    "EXECUTION RESULT of [execute_bash]:\nok",
+    "[read_file for 'src/a.py'] Result:\n1 | import os",
+    "<returncode>0</returncode>\n<output>\nok\n</output>",
+    '<tool_response>\n{"ok": true}\n</tool_response>',
+    "exitcode: 0 (execution succeeded)\nCode output: 4",
+    "Your command ran successfully and did not produce any output.",
+    "a.py\nb.py\n(Open file: n/a)\n(Current directory: /repo)\nbash-$",
+    "make: *** [all] Error 2\n[The command completed with exit code 2.]",
+]
+
+ACTIONS = [
+    ("I list them.\n\n```\nls -la\n```", "I list them.", "bash", {"command": "ls -la"}),
+    ("DISCUSSION\nLook first.\n```bash\nls\npwd\n```\n", "Look first.", "bash", {"command": "ls\npwd"}),
+    ("```python\nprint(4)\n```", "", "python", {"code": "print(4)"}),
+    ("```\nopen src/a.py 40\n```", "", "open_file", {"path": "src/a.py"}),
+    ("```\nold\n```\nand then\n```\nnew\n```", "```\nold\n```\nand then", "bash", {"command": "new"}),
+    ('Thought: which?\nAction: search\nAction Input: {"query": "x"}', "which?", "search", {"query": "x"}),
+    ("Thought: which?\nAction: lookup[Lisbon]", "which?", "lookup", {"input": "Lisbon"}),
+    ("Run it.\n<execute_bash>\nls\n</execute_bash>", "Run it.", "execute_bash", {"command": "ls"}),
+    ("<read_file>\n<path>src/a.py</path>\n</read_file>", "", "read_file", {"path": "src/a.py"}),
+    ("<function=edit>\n<parameter=path>a.py</parameter>\n</function>", "", "edit", {"path": "a.py"}),
+    (
+        '<function_calls>\n<invoke name="grep">\n<parameter name="pattern">x</parameter>\n</invoke>\n</function_calls>',
+        *("", "grep", {"pattern": "x"}),
+    ),
+    ('<tool_call>\n{"name": "grep", "arguments": {"pattern": "x"}}\n</tool_call>', "", "grep", {"pattern": "x"}),
+]
+
+
+@pytest.mark.parametrize("text", OUTPUTS)
+def test_an_output_is_known_by_its_mark(text: str) -> None:
+    """A label in front, tags, or the prompt of the shell at the end."""
+    assert is_output(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Observe the log and tell me what failed.",
+        "Output should be JSON.",
+        "Result: we lost. What now?",
+        "It prints this:\n```\nOBSERVATION:\n```",
+        "<b>bold</b> please",
+        "Why does it end with bash-$ and nothing else? I typed ls.",
+    ],
+)
+def test_what_a_person_writes_is_none(text: str) -> None:
+    """Requests that speak of outputs, quote one, or begin with a tag."""
+    assert not is_output(text)
+
+
+@pytest.mark.parametrize(("text", "said", "name", "arguments"), ACTIONS)
+def test_an_action_is_read_from_the_end_of_an_answer(
+    text: str, said: str, name: str, arguments: dict[str, Any]
+) -> None:
+    """A block of code, labelled lines or tags, with what was said in front of them."""
+    action = action_in(text)
+
+    assert action is not None
+    assert (action.said.strip(), action.name, json.loads(action.arguments)) == (said, name, arguments)
+
+
+@pytest.mark.parametrize("text", ["", "Done.", "```\nls\n```\nThat listed them.", "a < b", "</b>", "<b>", "```"])
+def test_an_answer_without_an_action_has_none(text: str) -> None:
+    """Text, code that the answer goes on after, and broken tags."""
+    assert action_in(text) is None
+
+
+def _messages(*texts: str) -> list[Message]:
+    return [
+        Message(role="assistant" if index % 2 else "user", parts=(Text(text=text),)) for index, text in enumerate(texts)
+    ]
+
+
+def test_an_action_is_a_call_only_where_its_output_follows() -> None:
+    """Code that an assistant shows a person stays text; messages without outputs are returned as they are."""
+    talk = _messages("How do I list files?", "So:\n```\nls\n```", "Thanks!")
+    run = _messages("Fix it.", "So:\n```\nls\n```", "OBSERVATION:\na.py", "```\ncat a.py\n```")
+
+    assert as_calls(talk) is talk
+    task, asked, answered, newest = as_calls(run)
+    assert (task, newest) == (run[0], run[3])
+    assert [call.id for call in asked.calls] == [result.call_id for result in answered.results]
+    assert (asked.text, answered.results[0].content) == ("So:\n", "a.py")
+
+
+def test_a_run_in_plain_text_is_read_as_one_with_calls() -> None:
+    """Its outputs are neither requests nor constraints of the user; commands and errors are told; the task stays."""
+    task = "Make the tests of the harbour package pass. Never edit tests/data."
+    run = [{"role": "user", "content": task}]
+    for step in range(40):
+        error = f'  File "harbour/quay{step}.py", line 7\nValueError: berth {step} must never be negative\n'
+        run += [
+            {
+                "role": "assistant",
+                "content": f"DISCUSSION\nTry quay {step}.\n\n```\npython -m pytest tests/test_quay{step}.py\n```",
+            },
+            {"role": "user", "content": f"OBSERVATION:\n{'collected 9 items, all are required. ' * 9}\n{error}"},
+        ]
+    fitted = plimsoll.fit(run, max_tokens=1_200)
+    (summary,) = [m["content"] for m in fitted.messages if "[Summary of" in m["content"]]
+
+    assert fitted.messages[0]["content"] == task
+    assert "python -m pytest tests/test_quay" in summary
+    assert "ValueError: berth" in summary
+    assert "User constraints" not in summary
+    assert "OBSERVATION" not in summary.split("Commands run")[0]
+    assert "(1 user" in summary or "(0 user" in summary
+
+
+@pytest.mark.parametrize(
+    "text", ["<a>" * 50_000, "```\n" * 50_000, "Action:" * 50_000, "\nAction: x" * 30_000, "</a>" * 50_000]
+)
+def test_hostile_answers_take_linear_time(text: str) -> None:
+    """Many openings without an end."""
+    began = time.process_time()
+    action_in(text)
+    is_output(text)
+    assert time.process_time() - began < 2
