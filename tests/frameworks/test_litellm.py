@@ -181,6 +181,31 @@ def test_a_callback_records_the_answer_to_a_call_that_a_router_repeats(provider:
     assert [one.prompt_tokens for one in conversation.session.usage()] == provider.counts
 
 
+def test_a_call_that_litellm_makes_again_itself(provider: Scripted, monkeypatch: Any) -> None:
+    """It is sent the same view. LiteLLM tells nobody that it succeeded, so its answer is recorded with the next list."""
+    handler, messages, sizes = PlimsollHandler(store="memory:", max_tokens=1_000), asked(), []
+    monkeypatch.setattr(litellm, "callbacks", [handler])
+    answer = provider.completion
+
+    def busy_at_first(*_: Any, **given: Any) -> Any:
+        sizes.append(plimsoll.count_tokens(given["messages"]))
+        if len(sizes) % 2:
+            raise litellm.InternalServerError("busy", llm_provider="scripted", model="m")
+        return answer(**given)
+
+    monkeypatch.setattr(provider, "completion", busy_at_first)
+    for _ in range(6):
+        go_on(messages, asyncio.run(litellm.acompletion(**request(messages, num_retries=1))))
+
+    assert max(sizes) <= 1_000
+    assert sizes[::2] == sizes[1::2]
+    [conversation] = handler.conversations
+    held = [wire["content"] for wire in conversation.session.history()]
+    wires = [wire for message in messages for wire in LiteLLMDialect().wires(message)]
+    assert held == [wire["content"] for wire in wires][: len(held)]
+    assert len(held) >= len(wires) - 3
+
+
 @pytest.mark.slow
 def test_the_same_loop_without_it(provider: Scripted) -> None:
     """The provider's window is too small for the loop."""

@@ -336,6 +336,21 @@ def test_a_streamed_response_is_one_response(first: agent.Answer, shown: str) ->
         assert provider.refused == []
 
 
+def test_going_on_from_a_search_that_the_proxy_forgot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after a restart: the provider refuses it and says why, and the whole conversation goes on."""
+    monkeypatch.setattr("plimsoll.proxy.links.ResponseLinks.note", lambda *_: None)
+    both = agent.Answer("Both.", "", [RECALL, CLIENT_CALL])
+    with scripted("responses", both, DONE) as (host, provider):
+        said = long(host)
+        response = ask(host, said)
+        (call,) = host.read(response)[1]
+        results = host.results([(call, agent.Outcome("found it here"))])
+        with pytest.raises(openai.BadRequestError, match="No tool output found for function call"):
+            host.client.responses.create(model="gpt-4o", input=results, previous_response_id=response.id)
+        assert "It was the lease." in ask(host, [*said, *response.output, *results]).output_text
+        assert len(provider.refused) == 1
+
+
 @pytest.mark.parametrize("which", ["responses", pytest.param("responses-stream", marks=pytest.mark.slow)])
 def test_going_on_from_a_search_beside_calls_of_the_host(which: str) -> None:
     """The provider wants a result for each call of the response: that of the search is sent with the host's."""
