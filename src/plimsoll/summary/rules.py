@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LanguageChoice: TypeAlias = Literal["auto", "en", "zh"]
 
 _ORDER = tuple(
-    "topic request constraint told work chat peers decision modified read symbol command error identifier activity".split()
+    "topic request constraint told work chat peers decision modified read symbol command error identifier output activity".split()
 )
 _TALK_SECTIONS = ("chat", "peers", "decision", "told")
 _TALK_DROP_ORDER = (
@@ -36,6 +36,9 @@ _TALK_DROP_ORDER = (
 _BREAK = "\n"
 _IN_PARTS: tuple[Kind, ...] = ("chat", "identifier")
 """Kinds whose facts may be several items, which share the second number of their order."""
+
+_VALUES = ("identifier", "output")
+"""Sections of values, shown under one title."""
 
 _FIRST: tuple[Kind, ...] = ("request", "chat")
 """Kinds whose first fact is the text of a summary that has no room for sections."""
@@ -181,7 +184,7 @@ class _Page:
         for section in self._by_share():
             self._take(section, self._room() - self.used, of_little_worth=True)
         for section in self.sections:
-            if section.name == "identifier" and section.items:
+            if section.name in _VALUES and section.items:
                 self._take_start(section, self._room() - self.used)
         if self.sections and not any(self.chosen.values()):
             self._take_truncated(self.sections[0])
@@ -275,7 +278,7 @@ class _Page:
                 break
             cost = self._cost(item) + (0 if item.group in groups else heading_tokens(item.group))
             if cost > left:
-                is_best = section.name == "identifier" and not chosen and not misfits
+                is_best = section.name in _VALUES and not chosen and not misfits
                 if is_best and (not is_last or self._take_start(section, tokens)):
                     return  # the best row waits for the room that others leave; in the end it is cut
                 misfits += 1
@@ -314,10 +317,14 @@ class _Page:
 
     def _text(self) -> str:
         by_name = {section.name: section for section in self.sections}
+        shown = {name: chosen for name, chosen in self.chosen.items() if chosen}
+        if "output" in shown:
+            by_name["identifier"] = by_name["output"]
+            shown["identifier"] = [*shown.get("identifier", ()), *shown.pop("output")]
         parts = [
             f"{self._title(name)}{'' if name == 'topic' else _BREAK}{by_name[name].lay_out(chosen)}"
             for name in _ORDER
-            if (chosen := self.chosen.get(name))
+            if (chosen := shown.get(name))
         ]
         closing = self._closing()
         return "\n".join([*parts, closing] if closing else parts)

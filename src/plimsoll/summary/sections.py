@@ -8,15 +8,14 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
-from plimsoll.summary import layout, repeated, superseded, values
+from plimsoll.summary import files, layout, repeated, superseded, values
 from plimsoll.summary.excerpt import excerpt, level
-from plimsoll.summary.folders import folders_of, one_each, stem_of
+from plimsoll.summary.folders import one_each
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.ledger.draft import value
-from plimsoll.summary.ledger.identifiers import codes_in
+from plimsoll.summary.ledger.identifiers import codes_in, is_output
 from plimsoll.summary.ledger.prose import is_filler, plain
 from plimsoll.summary.ledger.requests import instruction_in, is_pasted
-from plimsoll.summary.room import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from plimsoll.summary.ledger import Fact, Kind, Ledger
 
 AGENT_SHARES: dict[str, float] = {
-    "request": 22, "constraint": 9, "modified": 12, "identifier": 24, "decision": 10, "command": 5, "error": 6, "work": 3,
-    "read": 8, "symbol": 8, "activity": 2,
+    "request": 22, "constraint": 9, "modified": 12, "identifier": 24, "output": 8, "decision": 10, "command": 5, "error": 6,
+    "work": 3, "read": 8, "symbol": 8, "activity": 2,
 }  # fmt: skip
 """Tuned on recorded agent runs: most to the user's text and to values from tools."""
 
@@ -35,6 +34,7 @@ DIALOGUE_SHARES: dict[str, float] = {
     "constraint": 12,
     "chat": 86,
     "identifier": 4,
+    "output": 4,
     "work": 1,
     "command": 1,
 }
@@ -226,8 +226,10 @@ def has_speakers(ledger: Ledger) -> bool:
 def build(ledger: Ledger, words: Labels, bias: Callable[[str], float], tokens: int) -> list[Section]:
     """Return all other sections, candidates best first. `tokens` is the budget of the summary."""
     share = (DIALOGUE_SHARES if ledger.is_dialogue else AGENT_SHARES).get
-    files = _files(ledger, bias, {name: int(tokens * share(name, 1.0) / 100) for name in ("modified", "read")})
+    listed = files.items(ledger, bias, {name: int(tokens * share(name, 1.0) / 100) for name in ("modified", "read")})
     concluded = {fact.text for fact in ledger.of("decision")}
+    found = repeated.values(ledger)
+    told = values.items(found, bias, ledger.end)
     has_assistant = not (ledger.is_dialogue and has_speakers(ledger))
     made: dict[str, tuple[Sequence[Item], Callable[[Sequence[Item]], str]]] = {
         "decision": (_findings(ledger, bias), layout.bullets),
@@ -236,7 +238,8 @@ def build(ledger: Ledger, words: Labels, bias: Callable[[str], float], tokens: i
             layout.bullets,
         ),
         "error": ([_item(fact, _error(fact, words), bias, ledger.end) for fact in ledger.of("error")], layout.bullets),
-        "identifier": (values.items(repeated.values(ledger), bias, ledger.end), layout.grouped),
+        "identifier": ([item for item in told if not is_output(found[item.order[1]])], layout.grouped),
+        "output": ([item for item in told if is_output(found[item.order[1]])], layout.grouped),
         "work": (
             [_item(f, _work(f), bias, ledger.end) for f in ledger.of("work") if f.state not in _DONE],
             layout.bullets,
@@ -249,8 +252,8 @@ def build(ledger: Ledger, words: Labels, bias: Callable[[str], float], tokens: i
             [_item(f, f.text, bias, ledger.end)._replace(group=f.note) for f in ledger.of("symbol")],
             layout.listed,
         ),
-        "modified": ([item for item in files if item.label == "modified"], layout.listed),
-        "read": ([item for item in files if item.label == "read"], layout.listed),
+        "modified": ([item for item in listed if item.label == "modified"], layout.listed),
+        "read": ([item for item in listed if item.label == "read"], layout.listed),
     }
     return [
         Section(
@@ -265,14 +268,8 @@ def build(ledger: Ledger, words: Labels, bias: Callable[[str], float], tokens: i
     ]
 
 
-_WHOLE_SHARE = 0.5
-"""Share of a file section's room for whole paths, which a call can take as they are; the other files are grouped by folder."""
-
 _FILE_WORTH_MIN = 1.0
 """Less is worth no room that others can use: a file that an old result merely listed, in a folder the agent does not work in."""
-
-_NEAR = 2.0
-"""What a file gains in a folder that the agent works in, and by the name of a file that was changed."""
 
 _REPEATED_IN_CHAT = frozenset({"decision", "activity", "symbol"})
 """Sections whose facts are also chat facts in a dialogue."""
@@ -295,47 +292,6 @@ def _findings(ledger: Ledger, bias: Callable[[str], float]) -> list[Item]:
         return items
     factors = [worth.get(fact.key, 1.0) for fact in facts]
     return [item._replace(value=item.value * factor) for item, factor in zip(items, factors, strict=True)]
-
-
-def _files(ledger: Ledger, bias: Callable[[str], float], room: Mapping[str, int]) -> list[Item]:
-    """Return file items: the most valuable with whole paths, others grouped by common folders if not all fit.
-
-    An item's label is the name of its section.
-    """
-    facts = one_each(ledger.of("file"))
-    folders: dict[str, str] = {}
-    items: list[Item] = []
-    has_evicted = bool(ledger.evicted.get("file"))
-    worked_on = {_folder(fact.text) for fact in facts if fact.state != "seen"}
-    changed = {stem_of(fact.text) for fact in facts if fact.state == "modified"}
-    for name in ("modified", "read"):
-        found = [fact for fact in facts if (fact.state == "modified") == (name == "modified")]
-        is_tight = has_evicted or sum(estimate(fact.text) + 1 for fact in found) > 2 * room[name]
-        whole = room[name] * _WHOLE_SHARE
-        for item in sorted(
-            (_file(fact, bias, worked_on, changed, ledger.end) for fact in found), key=lambda item: -item.value
-        ):
-            whole -= estimate(item.text) + 1
-            if is_tight and whole < 0:
-                folders = folders or folders_of(fact.text for fact in facts)
-            folder = folders[item.text] if is_tight and whole < 0 else ""
-            items.append(item._replace(text=item.text.removeprefix(folder), group=folder, label=name))
-    return items
-
-
-def _file(
-    fact: Fact, bias: Callable[[str], float], worked_on: Collection[str], changed: Collection[str], end: int
-) -> Item:
-    """Return the item of a file, worth more in a folder of which files were read or changed, and as the test of a changed one."""
-    item = _item(fact, fact.text, bias, end)
-    near = _NEAR if _folder(fact.text) in worked_on else 1.0
-    near *= _NEAR if fact.state != "modified" and stem_of(fact.text) in changed else 1.0
-    return item._replace(value=item.value * near)
-
-
-def _folder(path: str) -> str:
-    """Return the last two folders of a path, which relative and absolute paths have in common."""
-    return "/".join(path.split("/")[-3:-1])
 
 
 def _steps(ledger: Ledger, concluded: Collection[str]) -> list[Fact]:

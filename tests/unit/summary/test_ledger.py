@@ -388,12 +388,15 @@ def test_keys_that_follow_from_a_fact_are_not_stored(kind):
         ("Read Ursula K. Le Guin vs. Mrs. Dalloway.", ["Read Ursula K. Le Guin vs. Mrs. Dalloway."]),
         ("Room No. 4 is free. Is it? No. 4 rooms are.", ["Room No. 4 is free.", "Is it?", "No. 4 rooms are."]),
         ("I need vitamin C. Where is it?", ["I need vitamin C.", "Where is it?"]),
+        ("Store S7 (Lille? to be seen) lost it. So?", ["Store S7 (Lille? to be seen) lost it.", "So?"]),
+        ("It (see below. Then it ran.\nDone)", ["It (see below.", "Then it ran.", "Done)"]),
+        ("(One. Two.) Three.", ["(One. Two.)", "Three."]),
         ("", []),
         (" \n\n ", []),
     ],
 )
 def test_sentences_are_cut_at_their_ends(text, expected):
-    """Full stops, Chinese stops and line ends cut; dots inside names do not."""
+    """Full stops, Chinese stops and line ends cut; dots inside names and brackets do not."""
     assert sentences(text) == expected
 
 

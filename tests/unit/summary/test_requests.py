@@ -175,3 +175,13 @@ def test_a_correction_with_numbers_comes_before_a_question_that_was_answered() -
     values = {item.text: item.value for item in found}
 
     assert values[said[1]] > values[said[2]]
+
+
+def test_the_notice_that_a_user_stopped_the_agent_is_no_request():
+    """A coding agent writes it in the user's place; what the user then says is the request."""
+    messages = [
+        text_message("user", "Port the parser."),
+        text_message("user", "[Request interrupted by user for tool use]"),
+    ]
+
+    assert [fact.text for fact in ledger_of(messages).of("request")] == ["Port the parser."]

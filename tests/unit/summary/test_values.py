@@ -321,3 +321,18 @@ def test_codes_that_all_calls_returned_are_told_once_for_each_call():
     text = grouped([row for row in ranked(looks) if "jb077" in row.text])
 
     assert "jb077" not in text.split("\n")[0].partition("]")[0]
+
+
+def test_lines_of_output_leave_room_for_what_the_assistant_found(counter):
+    """What a program printed is rarely asked for; what it meant is. Both kinds of values stand under one title."""
+    messages = [text_message("user", "Find out why the import is slow.")]
+    for n in range(12):
+        listed = "\n".join(f"module{n}{k}abc compiled 77{n}{k}ab31" for k in range(6))
+        messages += called("Bash", {"command": f"python build_{n}.py"}, listed, call_id=f"b{n}")
+        messages.append(text_message("assistant", f"The cause of stall {n} is that queue {n}00 waits for lock K{n}7."))
+    text = render(read(messages + order(1)), tokens_max=400, counter=counter).text
+    printed = sum(" compiled " in line for line in text.split("\n"))
+
+    assert text.count("The cause of stall") > printed > 0
+    assert text.count("Values from tools") == 1
+    assert "leg_id HA101 HA102" in text

@@ -32,6 +32,7 @@ CODES_KEY = "|codes"
 """End of the key of the row of all codes in a result."""
 
 _CODES_WEIGHT = 1.8
+_LINE_WEIGHT = 0.8
 _REPORT_LINES_MAX = 24
 _TAGGED = regex(r"\A</?[a-z][\w-]*>|</[a-z][\w-]*>\Z")
 """A line with a tag at its start or end is what a program added to a report, such as its usage."""
@@ -107,7 +108,9 @@ def from_lines(text: str, label: str, position: int) -> Iterator[Fact]:
             continue
         shown = line(raw, _LINE_CHARS_MAX)
         if len(shown) >= 6:
-            yield Fact("identifier", shown, shown, position, "tool", 0.8 / (1 + 0.1 * taken), note=f"{label}\t")
+            yield Fact(
+                "identifier", shown, shown, position, "tool", _LINE_WEIGHT / (1 + 0.1 * taken), note=f"{label}\t"
+            )
             taken += 1
 
 
@@ -131,6 +134,11 @@ def is_value(word: str) -> bool:
         return digits >= 6 or (bool(mark) and digits >= 2 and label.isalpha())
     mixed = len(value) >= 6 and digits >= 2 and any(map(str.isalpha, value))
     return mixed or value.count(".") == 3
+
+
+def is_output(fact: Fact) -> bool:
+    """Return whether a value is a line of output: not a row of an object, nor a line of a report or of an earlier summary."""
+    return fact.weight <= _LINE_WEIGHT and not fact.note.partition("\t")[2]
 
 
 def codes_in(text: str) -> list[str]:

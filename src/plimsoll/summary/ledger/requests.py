@@ -49,6 +49,9 @@ _INJECTED = regex(
     r"<(system-reminder|environment_context|user_instructions|command-[a-z]{1,20}|local-command-[a-z]{1,20}|INSTRUCTIONS"
     r"|ide_[a-z_]{1,20}|task-notification)>"
 )
+_NOTICE = regex(r"\[Request interrupted by user[^\[\]]{0,40}\]")
+"""What a coding agent writes in the user's place when the user stops it."""
+
 _ACK_CHARS_MAX = 40
 """Up to this length, a reply usually needs the preceding question."""
 
@@ -62,7 +65,7 @@ def from_user(text: str, position: int, asked: str) -> Iterator[Fact]:
     """Yield the request of a user message and the constraints in it. `asked` is the question it may answer."""
     text = without_injected(text)
     bare = " ".join(text.split())
-    if not bare:
+    if not bare or _NOTICE.fullmatch(bare):
         return
     cap = CAPS["request"].text_chars_max
     note = _answered(asked, bare) if asked and len(bare) <= _ACK_CHARS_MAX else ""

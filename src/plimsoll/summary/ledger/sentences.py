@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from operator import add
+from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
 from plimsoll.truncation.boundaries import word_before
+
+if TYPE_CHECKING:
+    import re
 
 _JOINABLE = r"[\u0600-\u0dff\u1000-\u109f\u1780-\u18af\u2190-\u2bff\ufe0f\U0001f000-\U0001faff]"
 """Letters of Arabic and Indic scripts, and emoji: a joiner between two of them is part of the word or picture."""
@@ -35,6 +39,9 @@ _ASCII_DIGIT = regex(r"[0-9]")
 CJK = regex(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 
 _RUN = regex(r"[\u3400-\u9fff]+|[A-Za-z][\w&'. -]*|\d[\d:.,\-~—/]*")
+
+_ASIDE_CHARS_MAX = 240
+"""What is longer in brackets is sentences of its own."""
 
 SENTENCES_MAX = 400
 """Maximum number of sentences to examine in one message."""
@@ -77,11 +84,14 @@ def has_digit(text: str) -> bool:
 
 
 def sentences(text: str) -> list[str]:
-    """Return the non-blank sentences in order, split after `.!?。！？；` and at line ends. Linear time."""
+    """Return the non-blank sentences in order, split after `.!?。！？；` and at line ends, not in brackets. Linear time."""
     found: list[str] = []
     start = 0
     for end in _END.finditer(text):
-        if piece := text[start : end.end()].strip():
+        piece = text[start : end.end()]
+        if "(" in piece and _is_aside(text, start, end):
+            continue
+        if piece := piece.strip():
             found.append(piece)
         start = end.end()
         if len(found) >= SENTENCES_MAX:
@@ -89,6 +99,15 @@ def sentences(text: str) -> list[str]:
     if piece := text[start:].strip():
         found.append(piece)
     return found
+
+
+def _is_aside(text: str, start: int, end: re.Match[str]) -> bool:
+    """Return whether a sentence that began at `start` ends inside brackets that are closed soon, on the same line."""
+    opened = text.rfind("(", start, end.start())
+    if end.start() - start > _ASIDE_CHARS_MAX or opened < text.rfind(")", start, end.end()):
+        return False
+    closed = text.find(")", end.end(), opened + _ASIDE_CHARS_MAX)
+    return closed > 0 and "\n" not in text[end.start() : closed]
 
 
 def cjk_share(text: str) -> float:
