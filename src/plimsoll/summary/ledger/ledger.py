@@ -34,6 +34,7 @@ from plimsoll.summary.ledger import (
 )
 from plimsoll.summary.ledger.draft import LedgerDraft
 from plimsoll.summary.ledger.fact import BEFORE_ALL, Fact, Kind, is_recalled
+from plimsoll.summary.ledger.material import own_words
 from plimsoll.summary.ledger.prose import claims
 from plimsoll.summary.ledger.sentences import head_and_tail, line
 from plimsoll.summary.ledger.wire import NOTHING, Counts
@@ -277,6 +278,8 @@ class _Reader:
         if frame.recognise(text) is not None:
             # A plimsoll summary: its facts are already in the ledger.
             return
+        if message.role == "user":
+            text = own_words(text)
         if message.role == "user" and self.after_result and len(text) > _LOADED_CHARS_MIN:
             self.draft.add_all(requests.injected(text, position))
         elif message.role == "user":

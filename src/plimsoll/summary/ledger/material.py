@@ -1,0 +1,75 @@
+"""What a user's message says, apart from the material it hands over: documents, search results, context for one answer.
+
+Programs that look up documents for each question put both into the user's role, under labels or between tags.
+"""
+
+from __future__ import annotations
+
+import re
+
+from plimsoll.light.regex import regex
+
+_NAMES = (
+    r"(?:(?:relevant|retrieved|additional|provided|reference|supporting|related|external) )?(?:(?:web|source|knowledge) )?"
+    r"(?:contexts?|documents?|docs|sources?|passages?|excerpts?|snippets?|chunks?|references?|articles?|extracts?"
+    r"|(?:search|retrieval|query) results?|knowledge base|evidence)"
+)
+_NAMES_ZH = r"(?:参考|背景|相关|检索|已知|提供的)?(?:资料|文档|检索结果|材料|知识|上下文|段落)"
+_MATERIAL = regex(
+    rf"^[ \t]{{0,8}}(?:[#*=\[(-]{{0,6}} ?(?:{_NAMES}|{_NAMES_ZH})(?: \(?[0-9]{{1,3}}\)?)?[ \])*=-]{{0,6}}[:：][ \t*]{{0,6}}$"
+    rf"|[#=*-]{{2,6}} {_NAMES}[ #*=-]{{0,8}}$"
+    rf"|<(?P<tag>{_NAMES.replace(' ', '[ _-]')})(?:[ \t][^<>\n]{{0,300}})?>)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A line that says what follows is material, or the tag before it."""
+
+_OWN = regex(
+    r"^[ \t]{0,8}[#*=\[(-]{0,6} ?(?:(?:(?:the |my |user(?:'s)? |current |new |human )?"
+    r"(?:questions?|query|request|task|instructions?|prompt|input|message))|(?:我的|用户)?(?:问题|提问|指令|任务|要求|请求))"
+    r"[ \])*=-]{0,6}(?:[:：][ \t*]{0,6}|$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A label of what the user asks."""
+
+_CHARS_MIN, _LABELLED_CHARS_MIN = 400, 1_200
+"""Shorter texts are the user's own, and so is what people write below a label such as `Context:` themselves."""
+
+_PARAGRAPH_CHARS_MAX = 600
+
+
+def own_words(text: str) -> str:
+    """The text without its material, where something else is left; else all of it. Linear time."""
+    if len(text) < _CHARS_MIN:
+        return text
+    kept: list[str] = []
+    at = 0
+    for found in _MATERIAL.finditer(text):
+        if found.start() < at:
+            continue
+        end = _end_of(text, found)
+        if found["tag"] is not None or end - found.end() >= _LABELLED_CHARS_MIN:
+            kept.append(text[at : found.start()])
+            at = end
+    if not at:
+        return text
+    own = "\n".join(filter(None, (_OWN.sub("", part).strip() for part in (*kept, text[at:]))))
+    return own or text
+
+
+def _end_of(text: str, found: re.Match[str]) -> int:
+    """Where material ends: at its closing tag, at a label of the user's, else before a last short paragraph.
+
+    Without such a label, material begins the message or follows a question.
+    """
+    if found["tag"] is not None:
+        closing = f"</{found['tag']}>"
+        end = text.find(closing, found.end())
+        return len(text) if end < 0 else end + len(closing)
+    label = _OWN.search(text, found.end())
+    if label is not None:
+        return label.start()
+    before = text[: found.start()].rstrip()
+    if before and not before.endswith(("?", "？")):
+        return found.end()  # a heading of the user's own
+    last = text.rstrip().rfind("\n\n")
+    return last if last > found.end() and len(text) - last <= _PARAGRAPH_CHARS_MAX else len(text)
