@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import atexit
+import gc
 import os
 import sys
 import warnings
@@ -69,6 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if argv is None:
         _prepare_process()
+        atexit.register(gc.freeze)  # collecting all once more takes longer than giving the memory back
     words = sys.argv[1:] if argv is None else list(argv)
     words = [*words[1:2], "--help"] if words[:1] == ["help"] else words
     return _guarded(lambda: _run(words))

@@ -22,6 +22,7 @@ from functools import cache
 from math import ceil, sqrt
 
 from plimsoll.light.dataclass import dataclass
+from plimsoll.light.packages import package_file
 from plimsoll.limits import COUNT_SLICE_CHARS
 
 UNITS = 250
@@ -78,9 +79,7 @@ class Weights:
 @cache
 def weights(vocabulary: str) -> Weights:
     """The packaged costs of `o200k_base` or `cl100k_base`, cached."""
-    from pkgutil import get_data  # noqa: PLC0415 - only needed here, and much faster to import than importlib.resources
-
-    data = zlib.decompress(get_data("plimsoll.tokens", f"{vocabulary}.weights") or b"")
+    data = zlib.decompress(package_file("plimsoll.tokens", f"{vocabulary}.weights"))
     low, high, pairs, characters = data[:256], data[256:512], data[512:66_048], data[66_048:131_584]
     margin = int.from_bytes(data[131_584:], "little") / 1000
     return Weights(low=low, high=high, pairs=list(pairs), characters=list(characters), margin=margin)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from importlib.util import find_spec
 from itertools import pairwise
 from threading import Lock
 from typing import TypeAlias
 
+from plimsoll.light.packages import is_installed
 from plimsoll.light.regex import regex
 from plimsoll.limits import COUNT_ALONE_CHARS, COUNT_ENGINE_CHARS_MAX, COUNT_SLICE_CHARS
 from plimsoll.tokens.table import VocabularyTable
@@ -136,7 +136,7 @@ def forget_vocabularies() -> None:
 
 
 def _load(vocabulary: str) -> ExactCounter:
-    if find_spec("splintr") is None:
+    if not is_installed("splintr"):
         raise ImportError(f"no offline engine for {vocabulary}: install splintr-rs")
     engine = VocabularyEngine(vocabulary)
     return ExactCounter(vocabulary, engine.count, engine.count_all, engine.warm)
@@ -158,8 +158,9 @@ class VocabularyEngine:
 
     def count(self, text: str) -> int:
         """Tokens of one text. Raises UnicodeEncodeError for lone surrogates."""
-        counts = self._by_table([text])
-        return self.splintr().count(text) if counts is None else counts[0]
+        table = self._table
+        tokens = None if table is None else table.count(text)
+        return self.splintr().count(text) if tokens is None else tokens
 
     def count_all(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text; many at once on all cores. None may contain the start of a special token."""

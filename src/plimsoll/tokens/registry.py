@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
-from pkgutil import get_data
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from plimsoll.errors import SettingError, UnknownModelWarning, warn
 from plimsoll.light.dataclass import dataclass
+from plimsoll.light.packages import package_file
 from plimsoll.light.regex import regex
 from plimsoll.limits import REGISTRY_FILE_SIZE_BYTES_MAX, REGISTRY_WARNINGS_MAX, SETTING_TOKENS_MAX
 from plimsoll.policy.validation import text_or_none
@@ -182,7 +182,7 @@ def _longest(name: str, by_prefix: Mapping[str, Any]) -> Any:
 
 @cache
 def _data() -> Mapping[str, Any]:
-    return MappingProxyType(json.loads(get_data("plimsoll.tokens", "models.json") or b"{}"))
+    return MappingProxyType(json.loads(package_file("plimsoll.tokens", "models.json")))
 
 
 def _from_file() -> Mapping[str, ModelInfo]:

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import re
 import zlib
-from functools import cache, partial
+from functools import cache
+from itertools import accumulate
 from typing import Final
 
+from plimsoll.light.packages import package_file
+from plimsoll.light.regex import regex
 from plimsoll.limits import COUNT_PIECE_BYTES_MAX, COUNT_TABLE_WORK_MAX
 
 BUCKETS: Final = 1 << 14
@@ -28,33 +31,39 @@ _FOUND_WORK: Final = 25
 _MERGED_WORK: Final = 40
 """The work of merging, by the byte; longer pieces have more, up to the square of their length."""
 
-_CONTRACTION: Final = r"'(?:[sStTmMdD]|[rR][eE]|[vV][eE]|[lL][lL])"
 _PATTERNS: Final = {
-    "o200k_base": rf"[^\r\n{{letter}}0-9]?[A-Z{{both}}]*[a-z{{both}}]+(?:{_CONTRACTION})?"
-    rf"|[^\r\n{{letter}}0-9]?[A-Z{{both}}]+[a-z{{both}}]*(?:{_CONTRACTION})?"
-    r"|[0-9]{{1,3}}| ?[^\s{letter}0-9]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-    "cl100k_base": rf"{_CONTRACTION}|[^\r\n{{letter}}0-9]?[{{letter}}]+"
-    r"|[0-9]{{1,3}}| ?[^\s{letter}0-9]+[\r\n]*|\s+\Z|\s*[\r\n]|\s+(?!\S)|\s",
+    "o200k_base": r"[^\r\n{letter}0-9]?(?:[A-Z{both}]*[a-z{both}]+|[A-Z{both}]+[a-z{both}]*){contraction}?+"
+    r"|[0-9]{{1,3}}+| ?[^{space}{letter}0-9]++[\r\n/]*+|[{space}]*[\r\n]++|[{space}]+(?![^{space}])|[{space}]+",
+    "cl100k_base": r"{contraction}|[^\r\n{letter}0-9]?[{letter}]++|[0-9]{{1,3}}+| ?[^{space}{letter}0-9]++[\r\n]*+"
+    r"|[{space}]+\Z|[{space}]*[\r\n]|[{space}]+(?![^{space}])|[{space}]",
 }
 """The patterns of OpenAI's tiktoken, on text in which each character stands for its kind."""
+
+_CONTRACTION: Final = r"(?:'(?:[sStTmMdD]|[rR][eE]|[vV][eE]|[lL][lL]))"
+_ASCII_LINE: Final = r"[\x00-\x09\x0b-\x7f]*+\n"
+_CUT: Final = r"(?=(?!/)[ \t]*+\S|\Z)"
+"""The start of a line that no piece of the line before extends into: neither blank nor beginning with a slash."""
+
+_BLOCKS: Final = regex(
+    rf"((?:{_ASCII_LINE}(?:(?!{_CUT}){_ASCII_LINE})*+{_CUT})++)" rf"|[^\n]*+\n?+(?:(?!{_CUT})[^\n]*+\n?+)*+"
+)
+"""Lines of ASCII, else a line, up to a cut."""
+
+_BLOCKS_CHARS_MIN: Final = 200
+"""Length from which text is searched for lines of ASCII."""
 
 
 @cache
 def _pattern(vocabulary: str, *, is_ascii: bool) -> re.Pattern[str]:
     """The pattern for ASCII text, which stands for itself, or for stand-ins, of which 1 is a letter without case and 2 a mark."""
     letter, both = ("A-Za-z", "") if is_ascii else ("A-Za-z\x01", "\x01\x02")
-    return re.compile(_PATTERNS[vocabulary].format(letter=letter, both=both), re.ASCII)
+    form = _PATTERNS[vocabulary]
+    return re.compile(form.format(letter=letter, both=both, space=r" \t-\r", contraction=_CONTRACTION))
 
 
 @cache
 def _kinds() -> bytes:
-    return zlib.decompress(_file("characters.kinds"))
-
-
-def _file(name: str) -> bytes:
-    from pkgutil import get_data  # noqa: PLC0415 - only needed where something is counted
-
-    return get_data("plimsoll.tokens", name) or b""
+    return zlib.decompress(package_file("plimsoll.tokens", "characters.kinds"))
 
 
 def bucket_of(token: bytes) -> int:
@@ -123,12 +132,13 @@ class _Counts(dict[str, int]):
 class VocabularyTable:
     """Counts until its work is done. Threads may share it."""
 
-    __slots__ = ("_counts", "_size_chars", "_vocabulary")
+    __slots__ = ("_counts", "_of_piece", "_pieces", "_size_chars", "_vocabulary")
 
     def __init__(self, vocabulary: str) -> None:
         """`vocabulary` is o200k_base or cl100k_base."""
         self._vocabulary = vocabulary
-        self._counts = _Counts(_Ranks(_file(f"{vocabulary}.tokens")))
+        self._counts = _Counts(_Ranks(package_file("plimsoll.tokens", f"{vocabulary}.tokens")))
+        self._of_piece, self._pieces = self._counts.__getitem__, _pattern(vocabulary, is_ascii=True).findall
         self._size_chars = 0
 
     @property
@@ -150,11 +160,25 @@ class VocabularyTable:
             return None
 
     def _ascii(self, text: str) -> int:
-        return sum(map(self._counts.__getitem__, _pattern(self._vocabulary, is_ascii=True).findall(text)))
+        return sum(map(self._of_piece, self._pieces(text)))
 
     def _any(self, text: str) -> int | None:
+        """The sum of its lines, of which most are ASCII where one character is not."""
+        if len(text) < _BLOCKS_CHARS_MIN:
+            return self._by_kinds(text)
+        total = 0
+        for block in _BLOCKS.finditer(text):
+            found = block[0]
+            tokens = self._ascii(found) if block.lastindex or found.isascii() else self._by_kinds(found)
+            if tokens is None:
+                return None
+            total += tokens
+        return total
+
+    def _by_kinds(self, text: str) -> int | None:
+        """Cut the text where the pattern cuts its stand-ins."""
         kinds = text.translate(_kinds())
         if not kinds.isascii():
             return None
-        spans = map(partial(re.Match.span), _pattern(self._vocabulary, is_ascii=False).finditer(kinds))
-        return sum(self._counts[text[start:end]] for start, end in spans)
+        ends = list(accumulate(map(len, _pattern(self._vocabulary, is_ascii=False).findall(kinds))))
+        return sum(map(self._of_piece, map(text.__getitem__, map(slice, [0, *ends], ends))))

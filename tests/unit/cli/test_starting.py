@@ -1,0 +1,45 @@
+"""What a command's process does not wait for, at its start and at its end."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from plimsoll.limits import COUNT_TABLE_WORK_MAX
+
+RUN = """
+import atexit, gc, sys
+from plimsoll.cli.main import main
+sys.argv = ["plimsoll", *sys.argv[1:]]
+assert main() == 0
+absent = [name for name in ("splintr", "pkgutil", "importlib.util") if name not in sys.modules]
+atexit._run_exitfuncs()
+print("\\n" + " ".join(absent), gc.get_freeze_count() > 1_000)
+"""
+
+
+def ended(*words: str) -> str:
+    """The last line of a process that runs a command: what it did not load, and whether the collector has nothing left to do."""
+    done = subprocess.run([sys.executable, "-c", RUN, *words], capture_output=True, text=True, timeout=60, check=True)
+    return done.stdout.splitlines()[-1]
+
+
+@pytest.mark.parametrize("words", [["fit", "--max-tokens", "900"], ["count"], ["inspect"]])
+def test_a_command_on_a_small_file_loads_no_tokenizer(tmp_path: Path, words: list[str]) -> None:
+    """Nor what finds files in packages; and when it ends nothing is collected before its memory is given back."""
+    file = tmp_path / "chat.json"
+    file.write_text(json.dumps([{"role": "user", "content": "The tide is high; größer. " * 99}] * 9), "utf-8")
+    assert ended(words[0], str(file), *words[1:]) == "splintr pkgutil importlib.util True"
+
+
+def test_a_command_on_a_large_file_loads_the_tokenizer(tmp_path: Path) -> None:
+    """A file that is more than the table counts is counted by the tokenizer."""
+    file = tmp_path / "chat.json"
+    file.write_text(
+        json.dumps([{"role": "user", "content": "The tide is high. " * (COUNT_TABLE_WORK_MAX // 17)}]), "utf-8"
+    )
+    assert "splintr" not in ended("count", str(file))
