@@ -22,6 +22,8 @@ _ASKED = "Which quay is free?"
         f"<context>{_PAGE}</context>\n<context>{_PAGE}</context>\n{_ASKED}",
         f"{_ASKED}\n\nSearch results:\n{_PAGE}",
         f"Sources:\n{_PAGE}\n\n{_ASKED}",
+        f"<open_files>\n{_PAGE}\n</open_files>\n<user_query>\n{_ASKED}\n</user_query>",
+        f"<task>\n{_ASKED}\n</task>\n\n<environment_details>\n{_PAGE}\n</environment_details>",
         f"参考资料：\n{_PAGE}\n问题：{_ASKED}",
     ],
 )
@@ -36,6 +38,7 @@ def test_material_is_told_from_the_question(text: str) -> None:
         _ASKED,
         f"Context:\nWe move to quay 4. Never stop the ferry.\n\nTask: write the plan. {'It has steps. ' * 40}",
         f"Context:\n{_PAGE}",
+        f"<task>\n{_ASKED}\n</task>\n{_PAGE} <unclosed>",
         f"Implement this plan:\n\n# Plan\n\n## Context\n{_PAGE}\n\n## Steps\n{_PAGE}\n\nRun all tests.",
         f"I like the context: {_PAGE}",
         _PAGE,
@@ -66,7 +69,14 @@ def test_the_questions_of_a_chat_over_documents_stay() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Context:\n" * 100_000, "<context>" * 100_000, "Context:\nQuestion:\n" * 50_000, "\n\n" * 400_000]
+    "text",
+    [
+        "Context:\n" * 100_000,
+        "<context>" * 100_000,
+        "<task></task><a>" * 50_000,
+        "Context:\nQuestion:\n" * 50_000,
+        "\n\n" * 400_000,
+    ],
 )
 def test_hostile_messages_take_linear_time(text: str) -> None:
     """Many labels, many tags that are not closed."""

@@ -31,6 +31,11 @@ _OWN = regex(
 )
 """A label of what the user asks."""
 
+_OWN_TAG = regex(
+    r"<(user_query|user_message|user_input|user_request|task|query|question|request|feedback)>", re.IGNORECASE
+)
+_TAG = regex(r"<([A-Za-z][\w-]{0,40})(?:[ \t][^<>\n]{0,300})?>")
+
 _CHARS_MIN, _LABELLED_CHARS_MIN = 400, 1_200
 """Shorter texts are the user's own, and so is what people write below a label such as `Context:` themselves."""
 
@@ -41,6 +46,8 @@ def own_words(text: str) -> str:
     """The text without its material, where something else is left; else all of it. Linear time."""
     if len(text) < _CHARS_MIN:
         return text
+    if _OWN_TAG.search(text) is not None:
+        return _in_own_tags(text) or text
     kept: list[str] = []
     at = 0
     for found in _MATERIAL.finditer(text):
@@ -54,6 +61,22 @@ def own_words(text: str) -> str:
         return text
     own = "\n".join(filter(None, (_OWN.sub("", part).strip() for part in (*kept, text[at:]))))
     return own or text
+
+
+def _in_own_tags(text: str) -> str:
+    """What stands between tags that say it is the user's, and outside all tags: editors put the rest into tags of their own."""
+    kept: list[str] = []
+    at = 0
+    while (tag := _TAG.search(text, at)) is not None:
+        kept.append(text[at : tag.start()])
+        closing = f"</{tag[1]}>"
+        end = text.find(closing, tag.end())
+        if end < 0:
+            return ""
+        if _OWN_TAG.fullmatch(tag[0]) is not None:
+            kept.append(text[tag.end() : end])
+        at = end + len(closing)
+    return "\n".join(filter(None, map(str.strip, (*kept, text[at:]))))
 
 
 def _end_of(text: str, found: re.Match[str]) -> int:

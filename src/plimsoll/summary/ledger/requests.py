@@ -47,7 +47,7 @@ _ORDERS = regex(
 _CLAUSE_EN = regex(r"[,;:!.][\s]{1,3}(?=[A-Za-z])|\s[–—-]\s")
 _INJECTED = regex(
     r"<(system-reminder|environment_context|user_instructions|command-[a-z]{1,20}|local-command-[a-z]{1,20}|INSTRUCTIONS"
-    r"|ide_[a-z_]{1,20}|task-notification)>"
+    r"|ide_[a-z_]{1,20}|task-notification|environment_details)>"
 )
 _NOTICE = regex(r"\[Request interrupted by user[^\[\]]{0,40}\]")
 """What a coding agent writes in the user's place when the user stops it."""
