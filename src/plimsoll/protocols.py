@@ -71,6 +71,8 @@ class RecordDraft:
     data: Mapping[str, Any]
     at_ms: int | None = None
     required: bool = False
+    text: str | None = field(default=None, repr=False, compare=False)
+    """`data` as compact ASCII JSON, from a caller that has encoded it already; it must read back as `data`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
+from json import JSONEncoder
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
 from tests.walks import walk
 
 import plimsoll
+from plimsoll.message import FormatName
 
 FIT_MODULES_MAX = 20
 APPEND_MODULES_MAX = 14
+APPEND_CALLS_MAX = {"openai-chat": (65, 126, 100), "anthropic": (66, 124, 130)}
+"""Functions that run in one append, of a request, a call and a result."""
+
+
+def exchange(format: str, id: str) -> list[dict[str, Any]]:
+    """A request, a call and its result."""
+    request = {"role": "user", "content": "Look."}
+    if format == "openai-chat":
+        called = {"id": id, "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        result = {"role": "tool", "tool_call_id": id, "content": "three files"}
+        return [request, {"role": "assistant", "content": None, "tool_calls": [called]}, result]
+    asked = {"type": "tool_use", "id": id, "name": "look", "input": {"path": "a.py"}}
+    answer = {"type": "tool_result", "tool_use_id": id, "content": [{"type": "text", "text": "three files"}]}
+    said = {"role": "assistant", "content": [{"type": "text", "text": "I look."}, asked]}
+    return [request, said, {"role": "user", "content": [answer]}]
+
 
 SHORT: dict[str, list[dict[str, Any]]] = {
     "user and assistant": [{"role": "user", "content": "Hello there"}, {"role": "assistant", "content": "Good day"}],
@@ -42,3 +63,36 @@ def test_an_append_enters_few_modules(tmp_path: Path) -> None:
         entered = walk(lambda: session.append({"role": "user", "content": "And then?"}))
 
     assert len(entered) <= APPEND_MODULES_MAX, sorted(entered)
+
+
+@pytest.mark.parametrize("format", APPEND_CALLS_MAX)
+def test_an_append_runs_few_functions(tmp_path: Path, format: FormatName) -> None:
+    """Each message is looked at once: what is checked, encoded and normalized is the new message alone, whatever its format."""
+    with plimsoll.open("one", store=str(tmp_path / "store"), model="gpt-4o", format=format) as session:
+        session.extend(exchange(format, "c1"))
+        session.view()
+
+        ran = [walk(partial(session.append, message)) for message in exchange(format, "c2")]
+
+    for found, most in zip(ran, APPEND_CALLS_MAX[format], strict=True):
+        assert found.total() <= most, found
+
+
+def test_an_append_encodes_a_message_once(tmp_path: Path) -> None:
+    """The JSON that shows whether a message reads back as it is, is also the JSON that is written."""
+    encoded: list[str] = []
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code is JSONEncoder.encode.__code__:
+            encoded.append(str(frame.f_locals["o"]))
+
+    with plimsoll.open("one", store=str(tmp_path / "store"), model="gpt-4o", format="openai-chat") as session:
+        session.extend(SHORT["system and user"])
+        before = sys.getprofile()
+        sys.setprofile(note)
+        try:
+            session.append(exchange("openai-chat", "c1")[1])
+        finally:
+            sys.setprofile(before)
+
+    assert len(encoded) == 1

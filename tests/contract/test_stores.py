@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,18 @@ def test_new_session_begins_with_its_session_record(store: Store) -> None:
 
     assert (first.seq, first.kind, log.name) == (0, "session", "a")
     assert dict(first.data) == {"format": 1, "name": "a", "title": "Ünïcode"}
+
+
+def test_a_payload_that_comes_with_its_json_is_stored_as_that(store: Store) -> None:
+    """A caller that has encoded a payload saves the store that work; what is read is the same."""
+    data = {"m": {"role": "user", "content": "größer \U0001f600"}}
+    plain = RecordDraft(kind="message", data=data, at_ms=1)
+    with store.create("a") as log:
+        added = log.append([plain, replace(plain, text=json.dumps(data, separators=(",", ":")))])
+        one, other = list(log.read(from_seq=1))
+
+    assert added == [one, other]
+    assert one.data == other.data == data
 
 
 @pytest.mark.spec("S1-26", "S1-51")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import field, replace
 from operator import is_
 from typing import Any
@@ -185,11 +184,11 @@ class HistoryNormalizer:
 
     def copied(self, seen_ids: set[str]) -> HistoryNormalizer:
         """An independent copy with another set of ids."""
-        made = copy(self)
-        made.seen_ids, made.pending = seen_ids, self.pending.copied() if self.pending else OpenCalls()
-        made.lost, made.asked, made.answers, made.held = [*self.lost], {*self.asked}, {**self.answers}, [*self.held]
-        made.served = {**self.served}
-        return made
+        pending = self.pending.copied() if self.pending else OpenCalls()
+        calls = [*self.lost], {*self.asked}, {**self.answers}
+        flags = self.begun, self.answering, self.in_sequence, self.out_of_place, self.has_empty_answer
+        rest = {**self.served}, [*self.held]
+        return HistoryNormalizer(self.format, self.count_message, seen_ids, pending, *calls, self.newest, *flags, *rest)
 
     def to_dict(self) -> dict[str, Any]:
         """The state, JSON-ready, without what `of_dict` can derive from the view."""

@@ -179,11 +179,16 @@ def _refuse_other_api(wire: Mapping[str, Any], position: int) -> None:
     """Raise FormatError for a message of an API whose calls and results would only be read as text here."""
     for field, kinds, api in _OTHER_APIS:
         parts = objects_of(wire.get(field))
-        if parts and all("type" not in part and not kinds.isdisjoint(part) for part in parts):
+        if (
+            parts
+            and "type" not in parts[0]
+            and all("type" not in part and not kinds.isdisjoint(part) for part in parts)
+        ):
             raise FormatError(
                 f"a message of {api}: convert the messages to one of {', '.join(RULES)} first", position=position
             )
-    if any(str(part.get("type")) in _MODEL_PARTS for part in objects_of(wire.get("content"))):
+    content = wire.get("content")
+    if isinstance(content, list) and any(str(part.get("type")) in _MODEL_PARTS for part in objects_of(content)):
         raise FormatError("a model message of the AI SDK: give its UI messages, which have parts", position=position)
 
 

@@ -81,7 +81,7 @@ def copied_value(value: Any) -> Any:
 
 
 def _copied(value: Any, depth: int, room: list[int]) -> Any:
-    if isinstance(value, Mapping):
+    if type(value) is dict or isinstance(value, Mapping):
         return _copied_mapping(value, depth, room)
     if isinstance(value, (list, tuple)):
         _enter(len(value), depth, room)
@@ -143,6 +143,12 @@ _spaced: Final[Callable[[object], str]] = json.JSONEncoder(ensure_ascii=False).e
 def json_text(value: object) -> str:
     """Compact JSON text of a value that `copied` accepted. Characters stay as they are, lone surrogates included."""
     return _compact(value)
+
+
+ascii_text: Final[Callable[[object], str]] = json.JSONEncoder(
+    ensure_ascii=True, allow_nan=False, check_circular=False, separators=(",", ":")
+).encode
+"""Compact ASCII JSON text. Raises ValueError for a number that JSON cannot hold."""
 
 
 def output_text(value: object) -> str:

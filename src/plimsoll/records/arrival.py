@@ -22,9 +22,9 @@ from plimsoll.formats.detect import NO_CONTEXT, RequestContext, certain_format_o
 from plimsoll.formats.format import Format
 from plimsoll.formats.intake import Received, received
 from plimsoll.formats.registry import format_named
-from plimsoll.formats.wire import has_halves
+from plimsoll.formats.wire import ascii_text, has_halves
 from plimsoll.light.dataclass import dataclass
-from plimsoll.message import Message, ToolResult, Wire
+from plimsoll.message import Message, Part, ToolResult, Wire
 from plimsoll.protocols import Record, RecordDraft
 from plimsoll.records.replay import Arrival, ViewState
 from plimsoll.records.values import is_plain, view_items
@@ -60,6 +60,10 @@ class Knowledge:
 
 FIXED = Knowledge(is_fixed=True, is_recorded=True)
 """The log contains the format."""
+
+
+_HALF = "\\ud"
+"""How the escape of a surrogate half begins, or of a character beyond the basic plane."""
 
 
 class Arrivals:
@@ -111,8 +115,8 @@ class Arrivals:
         self._ids = _Added(self.state.normalizer.seen_ids)
         self._normalizer = self.state.normalizer.copied(self._ids)
 
-    def add(self, message: Message, position: int, at_ms: int | None) -> None:
-        """Add the next message."""
+    def add(self, message: Message, position: int, at_ms: int | None, text: str | None = None) -> None:
+        """Add the next message. `text` is its JSON in the log, if the caller has it (see `as_stored`)."""
         data: dict[str, Any] = {"m": message.wire}
         normalized = self._normalizer.add(message, position)
         if not self._stays(normalized, message):
@@ -123,7 +127,8 @@ class Arrivals:
             if len(entries) != 1 or entries[0].position != position or not is_plain(entries[0]):
                 data["shown"] = view_items(entries, self.meter.format, {position: message.wire or {}})
         self._arrived.append(Arrival(message, normalized))
-        self.drafts.append(RecordDraft(kind="message", data=data, at_ms=at_ms))
+        payload = None if text is None or "shown" in data else f'{{"m":{text}}}'
+        self.drafts.append(RecordDraft(kind="message", data=data, at_ms=at_ms, text=payload))
 
     def take(self, records: Sequence[Record]) -> None:
         """Apply the written records."""
@@ -139,7 +144,7 @@ class Arrivals:
             return False
         if self._is_late or self.state.history.branch.unbound:
             return False
-        return not any(isinstance(part, ToolResult) for part in message.parts)
+        return not any(map(self._may_be_cut, message.parts))
 
     def _edit(self, draft: RecordDraft) -> None:
         """Apply an edit as reading its record back would."""
@@ -151,8 +156,8 @@ class Arrivals:
 
     def _shrunk(self, entry: ViewMessage, original: Message) -> ViewMessage:
         """The entry with each tool result above the policy's limit cut, with a reference to the original."""
-        limit, results = self._limit_tokens, entry.message.results
-        if limit is None or not any(self._may_pass(result, limit) for result in results) or entry.tokens <= limit:
+        limit = self._limit_tokens
+        if limit is None or not any(map(self._may_be_cut, entry.message.parts)) or entry.tokens <= limit:
             return entry
         view = self._working_view(entry, lambda _: original)
         exchange = view.exchanges[0]
@@ -165,10 +170,12 @@ class Arrivals:
         language = language_of(shown_messages, self.meter.policy.language)
         return self.meter.working_view([entry], refer=partial(reference_of, read=read), language=language)
 
-    def _may_pass(self, result: ToolResult, limit_tokens: int) -> bool:
-        """True unless the length proves that the result fits: a character has at most four bytes, a token at least one."""
+    def _may_be_cut(self, part: Part) -> bool:
+        """True for a tool result, unless its length proves that it fits: characters have up to four bytes, tokens at least one."""
+        if self._limit_tokens is None or not isinstance(part, ToolResult):
+            return False
         is_bounded = self.meter.counter.exact and self.meter.choice is None
-        return 4 * len(result.content) > limit_tokens or bool(result.media) or not is_bounded
+        return 4 * len(part.content) > self._limit_tokens or bool(part.media) or not is_bounded
 
 
 class _Added(set[str]):
@@ -182,15 +189,18 @@ class _Added(set[str]):
         return super().__contains__(id) or id in self.seen
 
 
-def as_stored(message: Message, format: Format, position: int) -> Message:
-    """Join surrogate halves as a JSON round trip does, so that the live and the stored message are equal."""
-    if not _holds_halves(message.wire):
-        return message
+def as_stored(message: Message, format: Format, position: int) -> tuple[Message, str | None]:
+    """The message as it reads back from the log, and its compact ASCII JSON there; None for one that the log refuses.
+
+    JSON joins surrogate halves, and the live message must equal the stored one.
+    """
     try:
-        joined = json.loads(json.dumps(message.wire))
+        text = ascii_text(message.wire)
     except ValueError:
-        return message  # an integer too long to print: the log rejects it
-    return format.decode(joined, position)
+        return message, None
+    if _HALF not in text or not _holds_halves(message.wire):
+        return message, text
+    return format.decode(json.loads(text), position), text
 
 
 def _holds_halves(wire: Wire | None) -> bool:

@@ -71,7 +71,7 @@ def edit_draft(
     changed one.
     """
     format = recorder.meter.format
-    stored = {position: as_stored(message, format, position) for position, message in sorted(edit.changed.items())}
+    stored = {position: as_stored(message, format, position)[0] for position, message in sorted(edit.changed.items())}
     base = _base(recorder, edit, bases)
     unbound = [*unbound_by(recorder, edit, base), *recorder.meter.bound(behind)]
     data = {

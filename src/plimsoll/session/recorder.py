@@ -41,7 +41,7 @@ from plimsoll.records.values import Compaction, compaction_data, compaction_of, 
 from plimsoll.session.level_log import log_level_change
 from plimsoll.session.message_cache import MessageCache
 from plimsoll.session.settings import Kept
-from plimsoll.session.usage_reports import Estimates, Sent, warn_of_excess
+from plimsoll.session.usage_reports import Estimates, Requests, Sent, warn_of_excess
 from plimsoll.store.copying import fork
 from plimsoll.summary.ledger import Ledger
 
@@ -62,33 +62,12 @@ def locked(method: Callable[Concatenate[Own, P], Result]) -> Callable[Concatenat
 
     @wraps(method)
     def alone(self: Own, /, *args: P.args, **kwargs: P.kwargs) -> Result:
-        with self._recorder.access():
+        recorder = self._recorder
+        with recorder.lock:
+            recorder.check_open()
             return method(self, *args, **kwargs)
 
     return alone
-
-
-class Requests:
-    """The views that were handed out for requests not answered yet."""
-
-    def __init__(self) -> None:
-        self._events: set[int | None] = set()
-        self._is_answered = False
-
-    def show(self, event: int | None) -> None:
-        """A view was handed out. `event` is the record on which it is based."""
-        if self._is_answered:
-            self._events.clear()
-        self._events.add(event)
-        self._is_answered = False
-
-    def answer(self) -> None:
-        """An answer was appended. Another may follow to the same view."""
-        self._is_answered = True
-
-    def are_of_other_than(self, event: int | None) -> bool:
-        """True if an answer appended now may have been generated for a view based on another record than `event`."""
-        return not self._events <= {event}
 
 
 class Hold:
@@ -215,11 +194,11 @@ class SessionRecorder:
         arrivals = Arrivals(
             self.meter, self.state, new_format=new_format, limit_tokens=self._result_limit, edit=edit, is_late=is_late
         )
-        for index, message in enumerate(added):
-            arrivals.add(message, first + index, times_ms[index] if times_ms else None)
+        for index, (message, text) in enumerate(added):
+            arrivals.add(message, first + index, times_ms[index] if times_ms else None, text)
         arrivals.take(self.log.append(arrivals.drafts))
         self.meter, self.state = arrivals.meter, arrivals.state
-        if any(message.role == "assistant" for message in added):
+        if any(message.role == "assistant" for message, _ in added):
             self.requests.answer()
         if edit is not None:
             self.message_cache.clear()
@@ -345,9 +324,13 @@ class SessionRecorder:
     def access(self) -> Iterator[None]:
         """Exclusive access to the session. Raises SessionClosed."""
         with self.lock:
-            if self.is_closed:
-                raise SessionClosed(self.log.name, path=self.log.where)
+            self.check_open()
             yield
+
+    def check_open(self) -> None:
+        """Raise SessionClosed if it is closed."""
+        if self.is_closed:
+            raise SessionClosed(self.log.name, path=self.log.where)
 
     def held(self) -> Hold:
         """A handle that keeps the log open as long as it is referenced."""

@@ -94,10 +94,12 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr, Closes):
         response without output appends nothing and returns the id of the newest message.
         """
         added = self.extend([message])
+        if added:
+            return added[-1]
         newest = self._recorder.log.messages - 1
-        if not added and newest < 0:
+        if newest < 0:
             raise FormatError("a response without output holds no message", position=0)
-        return added[-1] if added else f"m{newest}"
+        return f"m{newest}"
 
     @locked
     def extend(self, messages: Sequence[MessageLike], *, times_ms: Sequence[int | None] | None = None) -> list[str]:

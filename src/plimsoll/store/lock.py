@@ -51,8 +51,10 @@ class Lock:
     def acknowledge(self, committed: CommittedLength) -> None:
         """Write the acknowledged length. Failure is ignored: the records are stored already, only the later check is lost."""
         text = b"%d %d %d" % committed
-        with suppress(OSError):
-            self._calls.write_at(self._fd, b"%s %08x\n" % (text, zlib.crc32(text)), 0)
+        try:
+            self._calls.write_at(self._fd, b"%b %08x\n" % (text, zlib.crc32(text)), 0)
+        except OSError:
+            return
 
     def is_at(self, folder: Folder) -> bool:
         """False if the lock file was removed or replaced before the lock was acquired."""

@@ -17,6 +17,7 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple, NoReturn
 
 from plimsoll.errors import FormatError, LimitExceeded
+from plimsoll.formats.wire import ascii_text
 from plimsoll.light.dataclass import dataclass
 from plimsoll.light.regex import regex
 from plimsoll.limits import RECORD_NESTING_MAX, RECORD_NODES_MAX, RECORD_SIZE_BYTES_MAX
@@ -69,18 +70,21 @@ def encode(draft: RecordDraft, *, seq: int, position: int, at_ms: int, batch_lef
 
 def _encoded(draft: RecordDraft, seq: int, position: int, at_ms: int, batch_left: int) -> tuple[bytes, bool]:
     """The line, and whether it reads back as the same payload."""
-    if not isinstance(draft.kind, str) or not _KIND.fullmatch(draft.kind):
+    kind = draft.kind
+    is_known = isinstance(kind, str) and kind in KINDS
+    if not is_known and not (isinstance(kind, str) and _KIND.fullmatch(kind)):
         raise FormatError("a record's kind is 1 to 32 of a-z, 0-9, '.', '_' and '-', beginning with a letter")
     if not isinstance(at_ms, int) or abs(at_ms) > _INTEGER_MAX:
         raise FormatError("a record's time is a whole number of milliseconds")
+    payload, is_same = payload_text(draft.data) if draft.text is None else (draft.text, True)
     extra = f'"b": {batch_left}, ' if batch_left else ""
     must = '"r": 1, ' if draft.required else ""
-    head = f'{{"n": {seq}, "m": {position}, "k": "{draft.kind}", "t": {int(at_ms)}, {extra}{must}"d": '
-    payload, is_same = payload_text(draft.data)
-    body = (head + payload).encode("ascii")
+    body = f'{{"n": {seq}, "m": {position}, "k": "{kind}", "t": {int(at_ms)}, {extra}{must}"d": {payload}'.encode(
+        "ascii"
+    )
     if len(body) > RECORD_SIZE_BYTES_MAX - SEAL_SIZE_BYTES:
         raise LimitExceeded("RECORD_SIZE_BYTES_MAX", allowed=RECORD_SIZE_BYTES_MAX, found=len(body) + SEAL_SIZE_BYTES)
-    return body + seal(body) + b"\n", is_same and draft.kind in KINDS
+    return b"%b%b\n" % (body, seal(body)), is_same and is_known
 
 
 def seal(body: bytes | memoryview) -> bytes:
@@ -131,7 +135,7 @@ def payload_text(data: Mapping[str, Any]) -> tuple[str, bool]:
         data = dict(data) if isinstance(data, Mapping) else _refuse(type(data).__name__)
     has_tuples = _check(data)
     try:
-        text = _ENCODER.encode(data)
+        text = ascii_text(data)
     except ValueError as error:  # NaN, infinities, and integers too long for Python to print
         raise FormatError(f"a record's payload is not JSON: {error}") from None
     return text, not (has_tuples or "\\ud" in text)
@@ -248,5 +252,4 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-_ENCODER = json.JSONEncoder(ensure_ascii=True, allow_nan=False, check_circular=False, separators=(",", ":"))
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)

@@ -42,8 +42,14 @@ def _is_sound_answer(part: Part) -> bool:
 
 def _is_sound_request(part: Part) -> bool:
     if isinstance(part, ToolResult):
-        return isinstance((part.wire or {}).get("content"), str)
+        content = (part.wire or {}).get("content")
+        return isinstance(content, str) or (isinstance(content, list) and all(map(_is_sound_text, content)))
     return isinstance(part, Text) or (isinstance(part, Media) and has_source(part.wire or {}))
+
+
+def _is_sound_text(block: dict[str, Any]) -> bool:
+    """True for text in a result that certainly needs no repair."""
+    return is_text(block) and isinstance(block.get("text"), str) and "cache_control" not in block
 
 
 def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:
