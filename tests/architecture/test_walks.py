@@ -19,6 +19,8 @@ FIT_MODULES_MAX = 20
 APPEND_MODULES_MAX = 14
 APPEND_CALLS_MAX = {"openai-chat": (65, 126, 100), "anthropic": (66, 124, 130)}
 """Functions that run in one append, of a request, a call and a result."""
+VIEW_CALLS_MAX = {"openai-chat": (165, 420, 160), "anthropic": (200, 480, 185)}
+"""Functions that run in the view after each of them."""
 
 
 def exchange(format: str, id: str) -> list[dict[str, Any]]:
@@ -75,6 +77,22 @@ def test_an_append_runs_few_functions(tmp_path: Path, format: FormatName) -> Non
         ran = [walk(partial(session.append, message)) for message in exchange(format, "c2")]
 
     for found, most in zip(ran, APPEND_CALLS_MAX[format], strict=True):
+        assert found.total() <= most, found
+
+
+@pytest.mark.parametrize("format", VIEW_CALLS_MAX)
+def test_a_view_runs_few_functions(tmp_path: Path, format: FormatName) -> None:
+    """Between compactions a view is the one before and the new messages, and these alone are looked at."""
+    with plimsoll.open("one", store=str(tmp_path / "store"), model="gpt-4o", format=format) as session:
+        session.extend([message for number in range(80) for message in exchange(format, f"c{number}")])
+        ran = []
+        for message in [*exchange(format, "new"), *exchange(format, "last")]:
+            view = session.view()
+            session.append(message)
+            ran.append(walk(session.view))
+
+    assert len(view) == 246
+    for found, most in zip(ran[3:], VIEW_CALLS_MAX[format], strict=True):
         assert found.total() <= most, found
 
 

@@ -45,7 +45,10 @@ class Originals:
 
     def copies(self) -> list[Wire]:
         """The messages, as objects that nobody else holds."""
-        return [message for batch in self._batches for message in batch.copies()]
+        found: list[Wire] = []
+        for batch in self._batches:
+            found += batch.copies()
+        return found
 
 
 class _Batch:

@@ -30,12 +30,12 @@ def placed_at(positions: Iterable[int], places: Sequence[int] | None) -> list[in
     return sorted(set(positions) if places is None else {places[position] for position in positions})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ViewMessage:
-    """One message of a view. `position` is its index in the history, None for an inserted message."""
+    """One message of a view, equal to itself only. `position` is its index in the history, None for an inserted message."""
 
     message: Message
-    count_message: CountMessage = field(repr=False, compare=False)
+    count_message: CountMessage = field(repr=False)
     position: int | None = None
     origin: Origin = "history"
     whole: bool = True
@@ -47,8 +47,8 @@ class ViewMessage:
     repairs: tuple[str, ...] = ()
     """What was changed so that the provider accepts it."""
 
-    _marks: int | None = field(default=None, init=False, repr=False, compare=False)
-    _tokens: int | None = field(default=None, init=False, repr=False, compare=False)
+    _marks: int | None = field(default=None, init=False, repr=False)
+    _tokens: int | None = field(default=None, init=False, repr=False)
 
     @property
     def marks(self) -> int:

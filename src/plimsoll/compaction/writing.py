@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
-from operator import is_
 from typing import Any
 
 from plimsoll.compaction.copies import Originals
@@ -61,10 +60,11 @@ def finished(message: Message, rules: Rules) -> Message:
 
 
 class _Encoded:
-    """Messages that were encoded before, with the view messages they were made from."""
+    """A part of a view that was encoded before."""
 
     def __init__(self) -> None:
-        self.entries: list[ViewMessage] = []
+        self.entries = 0
+        """Number of view messages that it was made from."""
         self._originals = Originals()
         self._starts: list[int] = []
         """Number of view messages before each message."""
@@ -81,14 +81,16 @@ class _Encoded:
         for run in runs(entries, format):
             if _are_marked(run, format):
                 self._marked.append(len(self._starts))
-            self._starts.append(len(self.entries))
-            self.entries += run
+            self._starts.append(self.entries)
+            self.entries += len(run)
             self._originals.add(format.encode(as_one(run, format)))
 
     def cut(self, entries: int) -> None:
         """Keep only the messages made from the first `entries` view messages alone."""
-        while len(self.entries) > entries:
-            del self.entries[self._starts.pop() :]
+        if self.entries <= entries:
+            return
+        while self.entries > entries:
+            self.entries = self._starts.pop()
         count = len(self._starts)
         self._originals.cut(count)
         self._marked = [number for number in self._marked if number < count]
@@ -107,34 +109,54 @@ class ViewWriter:
 
     def __init__(self) -> None:
         self._format: Format | None = None
+        self._shown: list[ViewMessage] = []
+        """The last view."""
         self._system, self._rest = _Encoded(), _Encoded()
 
     def write(self, entries: Sequence[ViewMessage], format: Format, leading: LeadingMarks = NO_MARKS) -> Wires:
         """The messages of a view, as `written` returns them."""
         if format is not self._format:
-            self._format, self._system, self._rest = format, _Encoded(), _Encoded()
+            self._format, self._shown, self._system, self._rest = format, [], _Encoded(), _Encoded()
+        grown = self._grown(entries)
         system = sum(1 for _ in takewhile(lambda entry: entry.message.role == "system", entries))
         if not _is_parted(entries, system, format):
             system = 0
-        self._keep(self._system, entries[:system], format)
+        if system != self._system.entries:
+            self._system, self._rest = _Encoded(), _Encoded()
         stop = max(system, len(entries) - 1)  # the last one may still be merged or change
         while stop > system and not _is_parted(entries, stop, format):
             stop -= 1
-        self._keep(self._rest, entries[system:stop], format)
-        messages = self._system.copies() + self._rest.copies() + _encoded(entries[stop:], format)
+        parts = (self._system, 0, system), (self._rest, system, stop)
+        for encoded, start, end in parts:
+            known = encoded.entries if grown else _shared(self._shown[start : start + encoded.entries], entries[start:])
+            encoded.cut(_parted_before(entries, start, min(known, end - start), format))
+        if not grown:
+            self._shown = list(entries)
+        for encoded, start, end in parts:
+            if encoded.entries < end - start:
+                encoded.add(entries[start + encoded.entries : end], format)
+        messages = self._system.copies()
+        messages += self._rest.copies()
+        messages += _encoded(entries[stop:], format)
         if self._system.is_marked or self._rest.is_marked or _are_marked(entries[stop:], format):
             _keep_last(messages, format, leading)
         return messages
 
-    @staticmethod
-    def _keep(encoded: _Encoded, entries: Sequence[ViewMessage], format: Format) -> None:
-        """Encode new messages, and those after the first that differs from the last view."""
-        same = _same(encoded.entries, entries)
-        while same and not _is_parted(entries, same, format):
-            same -= 1
-        encoded.cut(same)
-        if len(encoded.entries) < len(entries):
-            encoded.add(entries[len(encoded.entries) :], format)
+    def _grown(self, entries: Sequence[ViewMessage]) -> bool:
+        """True if this view begins with the whole last one, which then is this one. Looks at no message, only at identities."""
+        known, count = self._shown, len(self._shown)
+        known += entries[count:]
+        if known == entries:
+            return True
+        del known[count:]
+        return False
+
+
+def _parted_before(entries: Sequence[ViewMessage], start: int, count: int, format: Format) -> int:
+    """The largest number of messages from `start` on, up to `count`, that are not merged with the one after them."""
+    while count > 0 and not _is_parted(entries, start + count, format):
+        count -= 1
+    return count
 
 
 def _is_parted(entries: Sequence[ViewMessage], at: int, format: Format) -> bool:
@@ -142,9 +164,9 @@ def _is_parted(entries: Sequence[ViewMessage], at: int, format: Format) -> bool:
     return not 0 < at < len(entries) or len(list(runs(entries[at - 1 : at + 1], format))) > 1
 
 
-def _same(known: Sequence[ViewMessage], entries: Sequence[ViewMessage]) -> int:
+def _shared(known: Sequence[ViewMessage], entries: Sequence[ViewMessage]) -> int:
     """Number of known messages that a view begins with. They may have been counted again since, which makes new objects."""
-    if len(known) <= len(entries) and all(map(is_, known, entries)):
+    if known == entries[: len(known)]:
         return len(known)
     pairs = zip(known, entries, strict=False)
     return sum(1 for _ in takewhile(lambda pair: _shows_same(*pair), pairs))

@@ -62,6 +62,29 @@ FIXED = Knowledge(is_fixed=True, is_recorded=True)
 """The log contains the format."""
 
 
+class Requests:
+    """The views that were handed out for requests not answered yet."""
+
+    def __init__(self) -> None:
+        self._events: set[int | None] = set()
+        self._is_answered = False
+
+    def show(self, event: int | None) -> None:
+        """A view was handed out. `event` is the record on which it is based."""
+        if self._is_answered:
+            self._events.clear()
+        self._events.add(event)
+        self._is_answered = False
+
+    def answer(self) -> None:
+        """An answer was appended. Another may follow to the same view."""
+        self._is_answered = True
+
+    def are_of_other_than(self, event: int | None) -> bool:
+        """True if an answer appended now may have been generated for a view based on another record than `event`."""
+        return not self._events <= {event}
+
+
 _HALF = "\\ud"
 """How the escape of a surrogate half begins, or of a character beyond the basic plane."""
 

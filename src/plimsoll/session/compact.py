@@ -75,7 +75,9 @@ def kept_within(
 
     for asks in (asks_model, asks_model, False):
         count = recorder.log.messages
-        found = recorder.check()
+        found = recorder.due()
+        if found is None:
+            break
         recorder.tell_level(found)
         prepared = None if ahead is None or not found.should_compact else ahead.take(recorder)
         if prepared is not None:

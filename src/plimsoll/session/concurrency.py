@@ -60,8 +60,12 @@ class CompactionTurn:
         if waiting is not None:
             with on_failure(partial(self._withdraw, waiting)):
                 waiting.result()
-        with self._passed_on():
+        token = _compacting.set(_compacting.get() | {id(self)})
+        try:
             yield
+        finally:
+            _compacting.reset(token)
+            self._pass_on()
 
     @asynccontextmanager
     async def aheld(self) -> AsyncIterator[None]:
@@ -75,8 +79,11 @@ class CompactionTurn:
 
             with on_failure(partial(self._withdraw, waiting)):
                 await wrap_future(waiting)
-        with self._passed_on():
-            yield
+        try:
+            with self.marked():
+                yield
+        finally:
+            self._pass_on()
 
     @contextmanager
     def marked(self) -> Iterator[None]:
@@ -86,14 +93,6 @@ class CompactionTurn:
             yield
         finally:
             _compacting.reset(token)
-
-    @contextmanager
-    def _passed_on(self) -> Iterator[None]:
-        try:
-            with self.marked():
-                yield
-        finally:
-            self._pass_on()
 
     def _asked(self) -> Future[None] | None:
         """None if the turn was acquired at once, else a future that completes when it is."""

@@ -29,7 +29,7 @@ from plimsoll.message import Message, MessageLike
 from plimsoll.policy.budget import Check, Level
 from plimsoll.policy.validation import boolean, short_repr
 from plimsoll.protocols import Record, RecordDraft, SessionLog
-from plimsoll.records.arrival import FIXED, Arrivals, as_stored
+from plimsoll.records.arrival import FIXED, Arrivals, Requests, as_stored
 from plimsoll.records.checks import record_problem
 from plimsoll.records.compactions import IMPORT, CompactionChain, compaction_at, record_at, totals_at, turned_at
 from plimsoll.records.history import History
@@ -41,7 +41,7 @@ from plimsoll.records.values import Compaction, compaction_data, compaction_of, 
 from plimsoll.session.level_log import log_level_change
 from plimsoll.session.message_cache import MessageCache
 from plimsoll.session.settings import Kept
-from plimsoll.session.usage_reports import Estimates, Requests, Sent, warn_of_excess
+from plimsoll.session.usage_reports import Estimates, Sent, warn_of_excess
 from plimsoll.store.copying import fork
 from plimsoll.summary.ledger import Ledger
 
@@ -127,14 +127,22 @@ class SessionRecorder:
         due = total > meter.budget.tokens or (found.should_compact and not stuck)
         return replace(with_unseen(found, meter.lines, meter.budget.unseen_tokens), should_compact=due)
 
+    def due(self) -> Check | None:
+        """The check, if a compaction may be due or the level has changed; None for a view that is below every line, as before."""
+        if self._level == Level.none and self.total() < self.meter.lines.soft:
+            return None
+        return self.check()
+
     def tell_level(self, found: Check) -> None:
         """Log the level if it has changed since the last call."""
         self._level = log_level_change(self.log.name, self._level, found)
 
     def written(self) -> View:
         """The current view in the session's format."""
-        entries, format = list(self.state.sendable()), self.meter.format
-        return View(self._writer.write(entries, format, self.meter.leading_marks), lambda: origins(entries, format))
+        entries, format = self.state.sendable(), self.meter.format
+        count = len(entries)  # the list may grow later
+        wires = self._writer.write(entries, format, self.meter.leading_marks)
+        return View(wires, lambda: origins(entries[:count], format))
 
     def history(self, *, all: bool = False) -> list[dict[str, Any]]:
         """Every message of the history in full, or with `all` every message ever appended."""

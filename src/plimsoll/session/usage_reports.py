@@ -49,29 +49,6 @@ def without_answer(messages: list[Message]) -> list[Message]:
     return messages[:stop] or messages
 
 
-class Requests:
-    """The views that were handed out for requests not answered yet."""
-
-    def __init__(self) -> None:
-        self._events: set[int | None] = set()
-        self._is_answered = False
-
-    def show(self, event: int | None) -> None:
-        """A view was handed out. `event` is the record on which it is based."""
-        if self._is_answered:
-            self._events.clear()
-        self._events.add(event)
-        self._is_answered = False
-
-    def answer(self) -> None:
-        """An answer was appended. Another may follow to the same view."""
-        self._is_answered = True
-
-    def are_of_other_than(self, event: int | None) -> bool:
-        """True if an answer appended now may have been generated for a view based on another record than `event`."""
-        return not self._events <= {event}
-
-
 class Estimates:
     """Uncorrected counts of a session's requests. Each request extends the one before, so only new messages are counted."""
 

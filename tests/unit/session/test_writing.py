@@ -86,6 +86,23 @@ def test_a_summary_joined_to_a_message_leaves_with_it() -> None:
         assert writer.write(pieces, format) == written(pieces, format)
 
 
+def test_a_number_edited_into_an_equal_one_is_shown() -> None:
+    """1 and True are equal in Python, and different JSON."""
+
+    def asked(limit: int) -> list[dict[str, Any]]:
+        call = {"type": "tool_use", "id": "c", "name": "look", "input": {"limit": limit}}
+        result = {"type": "tool_result", "tool_use_id": "c", "content": "three files"}
+        said = [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+        return [{"role": "user", "content": "Look."}, *said, {"role": "assistant", "content": "Three."}]
+
+    with plimsoll.open("one", store="memory:", max_tokens=500_000, format="anthropic") as session:
+        before = session.sync(asked(1))[1]["content"][0]["input"]["limit"]
+        after = session.sync(asked(True))[1]["content"][0]["input"]["limit"]
+
+    assert (before, after) == (1, True)
+    assert after is True
+
+
 def test_texts_of_other_classes_are_written() -> None:
     """A role or a name that is an enumeration's text comes out as it was given, also in a long view."""
     session = plimsoll.open("one", store="memory:", max_tokens=500_000, format="openai-chat")
