@@ -60,7 +60,7 @@ def kept_apart(entries: Sequence[ViewMessage], format: Format) -> list[ViewMessa
 
 def origin_of(message: Message) -> Origin:
     """Origin of an input message. Text written by plimsoll that comes back in a history does not count as a request."""
-    if not any(_may_be_ours(part) for part in message.parts):
+    if not any(map(_may_be_ours, message.parts)):
         return "history"
     if message.role == "user" and message.parts and all(is_note(part) or is_marker(part) for part in message.parts):
         return "made"  # a note may have been cut to its marker, and a request cut that far asks for nothing

@@ -75,6 +75,11 @@ class HistoryNormalizer:
 
     def add(self, original: Message, position: int) -> list[ViewMessage]:
         """Normalize the next message. Returns it, possibly repaired, split or after inserted messages; or nothing yet."""
+        words = "" if self.held or self.format.rules.results_inside else _words_of(original)
+        if self.begun and words and not words.isspace():
+            self._follow(original)
+            self.in_sequence = self.answering
+            return [self._entry(original, position)]
         if self.format.rules.splits_answers and _only_reasons(original):
             self.held.append((position, original))
             return self._opening(original)
@@ -154,7 +159,7 @@ class HistoryNormalizer:
 
     def _by_itself(self, message: Message, position: int, repairs: list[str]) -> Message:
         """Repair what the provider rejects in a message regardless of its context."""
-        if message.format != self.format.rules.name or _is_words(message):
+        if message.format != self.format.rules.name or _words_of(message):
             return message
         if message.role == "user" or not self.begun:
             found = self.format.labelled(message)
@@ -342,16 +347,16 @@ def _is_empty(parts: Iterable[Part], role: str, rules: Rules) -> bool:
     return not any(text.strip() for text in texts) if rules.refuses_blank_text else not texts
 
 
-def _is_words(message: Message) -> bool:
-    """True if a message is only text from a user or assistant, which every provider accepts unchanged.
+def _words_of(message: Message) -> str:
+    """The text of a message that is only text from a user or assistant, which every provider accepts unchanged; else "".
 
     Text that begins like a label is excluded: it may be system text.
     """
     wire = message.wire
     if wire is None or message.edited or message.role not in _SPEAKERS:
-        return False
-    plain = len(wire) == len(_WORDS) and _WORDS.issuperset(wire) and isinstance(wire["content"], str)
-    return plain and not wire["content"].startswith("[")
+        return ""
+    words = wire["content"] if len(wire) == len(_WORDS) and _WORDS.issuperset(wire) else None
+    return words if isinstance(words, str) and not words.startswith("[") else ""
 
 
 def _same(parts: Sequence[Part], others: Sequence[Part]) -> bool:

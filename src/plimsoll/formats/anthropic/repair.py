@@ -24,7 +24,7 @@ def is_sound(message: Message) -> bool:
     if content is None or message.role == "system":
         return False
     judge = _is_sound_answer if message.role == "assistant" else _is_sound_request
-    return all(judge(part) and _is_marked_well(part) for part in message.parts)
+    return all(map(judge, message.parts)) and all(map(_is_marked_well, message.parts))
 
 
 def _is_marked_well(part: Part) -> bool:
