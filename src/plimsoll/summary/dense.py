@@ -10,19 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from plimsoll.light.regex import regex
 from plimsoll.summary.kept import kept
 from plimsoll.summary.ledger.fact import is_recalled, speaker_of
-from plimsoll.summary.ledger.sentences import STOP, has_digit
+from plimsoll.summary.ledger.sentences import STOP
 from plimsoll.summary.listening import ASKS, Talk, listen
 from plimsoll.summary.scripts import is_english, is_spaceless
-from plimsoll.summary.vocabulary import (
-    EVENTS,
-    GENERIC,
-    SECOND_PERSON,
-    SIGNS,
-    TIMES,
-    content,
-    drops,
-    says_something,
-)
+from plimsoll.summary.vocabulary import GENERIC, SIGNS, content, drops, says_something, sign, telling, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -66,8 +57,6 @@ _ANSWER_WORDS, _ANSWER_CHARS, _QUESTION_CHARS_MAX = 4, 8, 36
 
 
 _FIRST_PERSON = regex(r"\b(?=[imowu])(?:i|my|we|our|me|us|mine)\b", re.IGNORECASE)
-_EVENT = regex(r"\b(?:[a-z]{3,20}ed|(?:want|hope) to)\b")
-_TO_SPACES = str.maketrans(dict.fromkeys("'’\".,;:!?()[]{}<>/\\-–—*&#@$%+=~`^|…", " "))
 _NAMED = 1.5
 """What a word is worth besides in a name."""
 
@@ -95,9 +84,8 @@ class _Short(NamedTuple):
     """The words that carry information, each once, without what speakers are called."""
     names: tuple[str, ...]
     """Those of them that are part of a name."""
-    signs: tuple[float, ...]
-    """What those of `SIGNS` count that depend on nothing else: `second` to `digit`."""
-    generic: float
+    sign: float
+    """What those of `SIGNS` count that depend on nothing else: `second` to `digit`, and `generic`."""
     says_something: bool
 
 
@@ -150,11 +138,10 @@ def _pieces(facts: Sequence[Fact], talk: Talk, places: Iterable[int]) -> Iterato
                     shown = _with_question(shown, asked)
                 signs = (
                     SIGNS["first"] * is_first_person,
-                    *short.signs,
+                    short.sign,
                     SIGNS["question"] * is_question,
                     SIGNS["answers"] * answers,
                     SIGNS["recalled"] * is_kept,
-                    short.generic,
                 )
                 yield _Piece(short, shown, speaker, (fact.position, place, clause), exp(sum(signs)))
 
@@ -187,23 +174,15 @@ def _with_question(answer: str, question: str) -> str:
 def _read(clause: str, callings: frozenset[str], *, shortens: bool) -> _Short:
     """A clause, shortened if it is English. Readings are kept: a conversation is rendered several times, with few new clauses."""
     short = shorten(clause, callings) if shortens else clause.strip(" ,.!;:-")
-    folded = short.lower()
-    words, tokens = tuple(content(short)), folded.translate(_TO_SPACES).split()
+    said = words_of(short)
+    words = telling(said)
     # Names are capital letters after the first one, or quoted: most clauses have neither, and are not searched.
-    has_names = '"' in short or short[1:] != folded[1:]
-    names = tuple(word for name in _NAME.findall(short) for word in content(name)) if has_names else ()
-    happened = not EVENTS.isdisjoint(tokens) or (
-        ("ed" in folded or " to" in folded) and _EVENT.search(folded) is not None
-    )
-    signs = (
-        SIGNS["second"] * (not SECOND_PERSON.isdisjoint(tokens)),
-        SIGNS["time"] * (not TIMES.isdisjoint(tokens)),
-        SIGNS["event"] * happened,
-        SIGNS["digit"] * has_digit(short),
-    )
+    has_names = '"' in short or not short[1:].islower()
+    names = tuple([word for name in _NAME.findall(short) for word in content(name)]) if has_names else ()
+    told = {*map(sign, said)} - {SIGNS["first"]}  # that is told of the whole sentence
     generic = sum(map(GENERIC.__contains__, words)) / max(1, len(words))
     distinct = tuple([word for word in dict.fromkeys(words) if word not in callings])
-    return _Short(short, distinct, names, signs, SIGNS["generic"] * generic, says_something(distinct))
+    return _Short(short, distinct, names, sum(told) + SIGNS["generic"] * generic, says_something(distinct))
 
 
 def shorten(text: str, callings: Iterable[str] = ()) -> str:

@@ -15,7 +15,7 @@ from plimsoll.summary.ledger.fact import is_recalled, speakers_of
 from plimsoll.summary.vocabulary import BREAK, SIGNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from plimsoll.summary.ledger import Fact
 
@@ -33,18 +33,19 @@ class Talk(NamedTuple):
 
     callings: frozenset[str]
     """What its speakers are called, lower-case."""
-    spread: Counter[str]
+    spread: Mapping[str, int]
     """How often each word that carries information is said."""
-    total: int
-    """The number of statements."""
+    worths: Mapping[str, float]
+    """What each of them is worth: much if it is rare or a number, little if it is of feeling."""
     asked: list[int]
     """The statement with the question that each answers; -1 where there is none."""
     gains: list[float]
     """About what each adds to a summary for its length."""
 
     def worth(self, word: str) -> float:
-        """What a word is worth: much if it is rare or a number, little if it is of feeling."""
-        return vocabulary.worth(word, self.spread[word] or 1, self.total)
+        """What a word is worth; one that only a short form has is rare."""
+        known = self.worths.get(word)
+        return known if known is not None else vocabulary.worth(word, 1, len(self.gains))
 
 
 def listen(facts: Sequence[Fact]) -> Talk:
@@ -52,24 +53,43 @@ def listen(facts: Sequence[Fact]) -> Talk:
     words = vocabulary.words_of("\n".join([fact.text for fact in facts]))
     counted = Counter(words)
     stems = {word: vocabulary.stems(word) for word in counted}
-    spread: Counter[str] = Counter()
+    spread: dict[str, int] = {}
     for word, count in counted.items():
         for stem in stems[word]:
-            spread[stem] += count
+            spread[stem] = spread.get(stem, 0) + count
+    worths = {stem: vocabulary.worth(stem, count, len(facts)) for stem, count in spread.items()}
     callings = frozenset(word.casefold() for name in speakers_of(facts) for word in _callings(name))
-    talk = Talk(callings, spread, len(facts), _asked(facts), [])
-    worth = {word: sum([talk.worth(stem) for stem in of if stem not in callings]) for word, of in stems.items()}
-    signs = {word: vocabulary.sign(word) for word in counted}
+    asks = [fact.state == "question" or fact.text.endswith(ASKS) for fact in facts]
+    asked = _asked(facts, asks)
+    gains = _gains(facts, words, stems, {**worths, **dict.fromkeys(callings, 0.0)}, asked, asks)
+    return Talk(callings, spread, worths, asked, gains)
+
+
+def _gains(  # noqa: PLR0913, PLR0917 - the words of a talk, and what is known of them
+    facts: Sequence[Fact],
+    words: Sequence[str],
+    stems: Mapping[str, Sequence[str]],
+    worths: Mapping[str, float],
+    asked: Sequence[int],
+    asks: Sequence[bool],
+) -> list[float]:
+    """About what each statement adds for its length: what its words are worth, and what they tell by what they are."""
+    worth = {word: sum(map(worths.__getitem__, of)) for word, of in stems.items()}
+    told = {word: vocabulary.sign(word) for word in stems}
     sums = list(accumulate(map(worth.__getitem__, words), initial=0.0))
-    told = list(map(signs.__getitem__, words))
+    signs = list(map(told.__getitem__, words))
+    found: list[float] = []
     ends = [at for at, word in enumerate(words) if word == BREAK]
-    for fact, begin, end, asker in zip(facts, [0, *ends], [*ends, len(words)], talk.asked, strict=True):
-        sign = sum(set(told[begin:end]))
-        sign += (
-            SIGNS["answers"] * (asker >= 0) + SIGNS["question"] * _asks(fact) + SIGNS["recalled"] * is_recalled(fact)
-        )
-        talk.gains.append((sums[end] - sums[begin]) * exp(sign) / (len(fact.text) + _OVERHEAD_CHARS))
-    return talk
+    for fact, begin, end, asker, is_question in zip(facts, [0, *ends], [*ends, len(words)], asked, asks, strict=True):
+        sign = sum(set(signs[begin:end]))
+        if asker >= 0:
+            sign += SIGNS["answers"]
+        if is_question:
+            sign += SIGNS["question"]
+        elif is_recalled(fact):
+            sign += SIGNS["recalled"]
+        found.append((sums[end] - sums[begin]) * exp(sign) / (len(fact.text) + _OVERHEAD_CHARS))
+    return found
 
 
 def likely(talk: Talk, facts: Sequence[Fact], weights: Sequence[float], chars: int) -> list[int]:
@@ -85,18 +105,14 @@ def likely(talk: Talk, facts: Sequence[Fact], weights: Sequence[float], chars: i
     return sorted(chosen)
 
 
-def _asks(fact: Fact) -> bool:
-    return fact.state == "question" or fact.text.endswith(ASKS)
-
-
-def _asked(facts: Sequence[Fact]) -> list[int]:
+def _asked(facts: Sequence[Fact], asks: Sequence[bool]) -> list[int]:
     """Who asks is answered by what another says next."""
     found: list[int] = []
     asking, asker = -1, ""
-    for place, fact in enumerate(facts):
+    for place, (fact, is_question) in enumerate(zip(facts, asks, strict=True)):
         answers = asking >= 0 and fact.note != asker
         found.append(asking if answers else -1)
-        if _asks(fact):
+        if is_question:
             asking, asker = place, fact.note
         elif answers:
             asking = -1

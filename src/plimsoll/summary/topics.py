@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +13,7 @@ from plimsoll.summary.ledger.fact import CAPS, is_recalled, speakers_of, topic_o
 from plimsoll.summary.scripts import MARKS, is_english, is_spaceless
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from plimsoll.summary.frame import Language
     from plimsoll.summary.ledger import Fact, Ledger
@@ -24,10 +23,10 @@ _TOKENS_EACH = 80
 """So many tokens of a summary there are for each topic."""
 
 _EACH_MAX = 3
-_READ_MAX = 600
-"""Statements that are read for topics, the newest."""
-
 """Topics that one message gives at most."""
+
+_READ_MAX = 400
+"""Statements that are read for topics, evenly spread."""
 
 _WORDS_MAX = 3
 _WORD = regex(rf"[^\W_][\w{MARKS}'’&/-]*|[^\w\s]|\n")
@@ -50,7 +49,7 @@ def topics(  # noqa: PLR0913 - what was said, and how it is read
     *,
     named: bool,
     subjects: Sequence[str] = (),
-    spread: Counter[str] | None = None,
+    spread: Mapping[str, int] | None = None,
 ) -> list[Item]:
     """What was talked about, what came up most first: from users' messages, and from what an earlier summary says.
 
@@ -59,11 +58,11 @@ def topics(  # noqa: PLR0913 - what was said, and how it is read
     """
     recalled = ledger.of("topic")
     asked = [fact for fact in said if (named or fact.origin == "user") and not (recalled and is_recalled(fact))]
-    asked = asked[-_READ_MAX:]
+    asked = asked[:: -(-len(asked) // _READ_MAX) or 1]
     if language == "en" and not is_english([fact.text for fact in asked]):
         asked = []  # in a language whose function words are unknown, what comes up most is those
     names = {word.casefold() for name in speakers_of(said) for word in name.split()} if named else set[str]()
-    read = _Chinese(said or asked, subjects) if language == "zh" else _English(spread or Counter())
+    read = _Chinese(said or asked, subjects) if language == "zh" else _English(spread or {})
     merged: dict[str, tuple[_Phrase, int, int]] = {}
     for fact in recalled:
         phrase = read.phrase(fact.text)
@@ -84,7 +83,7 @@ def topics(  # noqa: PLR0913 - what was said, and how it is read
 class _English:
     """Runs of telling words; those whose words come up most say most."""
 
-    def __init__(self, spread: Counter[str]) -> None:
+    def __init__(self, spread: Mapping[str, int]) -> None:
         self.spread, self.worth = spread, dict[str, float]()
 
     def phrases(self, texts: Sequence[str]) -> list[_Phrase]:
@@ -96,9 +95,9 @@ class _English:
         stems, names = _stems(text)
         for stem in stems:
             if stem not in self.worth:
-                self.worth[stem] = 1 + log(1 + self.spread[stem])
-        head = stems[0] if len(stems) == 1 else max(stems, key=lambda stem: (self.worth[stem], stem))
-        return _Phrase(text, head, sum([self.worth[stem] for stem in stems]) + names)
+                self.worth[stem] = 1 + log(1 + self.spread.get(stem, 0))
+        worth, head = max(zip(map(self.worth.__getitem__, stems), stems, strict=True))
+        return _Phrase(text, head, (worth if len(stems) == 1 else sum(map(self.worth.__getitem__, stems))) + names)
 
 
 _KEPT_MAX = 6_000
@@ -124,7 +123,7 @@ def _runs(text: str) -> tuple[str, ...]:
 def _stems(phrase: str) -> tuple[tuple[str, ...], int]:
     """The words of an English phrase without their endings, each once, and how many of its words are capitalised."""
     words = phrase.split(" ")
-    stems = dict.fromkeys(vocabulary.stem(word.casefold()) for word in words)
+    stems = dict.fromkeys(map(vocabulary.carried, phrase.casefold().replace("’", "'").split(" ")))
     return tuple(stems), sum(not word[:1].islower() for word in words)
 
 

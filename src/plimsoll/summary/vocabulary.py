@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _PATTERN = rf"[^\W_][\w{MARKS}'’:.,/$%-]*[\w{MARKS}%]|[^\W_]|\$[0-9.,]+"
-_WORD, _WORD_OR_BREAK = regex(_PATTERN), regex(rf"{_PATTERN}|\n")
+_WORD_OR_BREAK = regex(rf"{_PATTERN}|\n")
 
 _DROPPED = frozenset(
     """
@@ -97,10 +97,8 @@ BREAK = "\n"
 """Stands between the words of two texts."""
 
 _TOLD = {
-    **dict.fromkeys(
-        ("i", "my", "we", "our", "me", "us", "mine", "i'm", "i've", "i'd", "i'll", "we're", "we've"), SIGNS["first"]
-    ),
-    **dict.fromkeys(EVENTS, SIGNS["event"]),
+    **dict.fromkeys(("i", "my", "we", "our", "me", "us", "mine"), SIGNS["first"]),
+    **dict.fromkeys((*EVENTS, "want", "hope"), SIGNS["event"]),
     **dict.fromkeys(TIMES, SIGNS["time"]),
     **dict.fromkeys(SECOND_PERSON, SIGNS["second"]),
 }
@@ -111,23 +109,29 @@ def words_of(lines: str) -> list[str]:
     return _WORD_OR_BREAK.findall(lines.casefold().replace("’", "'"))
 
 
+@kept(8_192)
 def sign(word: str) -> float:
     """Return what a lower-case word changes, as an exponent, of the worth of a statement that it stands in."""
-    known = _TOLD.get(word)
-    if known is None:
-        known = SIGNS["digit"] if has_digit(word) else SIGNS["event"] * (word.endswith("ed") and len(word) > 4)
-    return known
+    bare = word.partition("'")[0]
+    if known := _TOLD.get(bare):
+        return known
+    return SIGNS["digit"] if has_digit(word) else SIGNS["event"] if bare.endswith("ed") and len(bare) > 4 else 0.0
 
 
-def stems(word: str) -> list[str]:
+def stems(word: str) -> tuple[str, ...]:
     """Return what of a lower-case word carries information: nothing, its stem, or pairs of characters."""
-    return list(filter(None, map(carried, (word,) if word.isascii() else terms((word,))))) if word != BREAK else []
+    found = (carried(word),) if word.isascii() else tuple(map(carried, terms((word,))))
+    return found if found != ("",) else ()
 
 
 def content(text: str) -> list[str]:
     """Its words that carry information, lower-case, plural and possessive endings off."""
-    words = _WORD.findall(text.replace("’", "'"))
-    return list(filter(None, map(carried, words if text.isascii() else terms(words))))
+    return telling(words_of(text))
+
+
+def telling(words: Sequence[str]) -> list[str]:
+    """Those of these lower-case words that carry information, without endings, those of scripts without spaces as pairs."""
+    return list(filter(None, map(carried, words if all(map(str.isascii, words)) else terms(words))))
 
 
 @kept(8_192)
@@ -138,9 +142,8 @@ def drops(word: str) -> bool:
 
 @kept(8_192)
 def carried(word: str) -> str:
-    """A word lower-case and without its ending; empty if it carries no information."""
-    word = word.casefold()
-    return "" if word in STOP else stem(word)
+    """A lower-case word without its ending; empty if it carries no information."""
+    return "" if word in STOP or word == BREAK else stem(word)
 
 
 @kept(8_192)
@@ -150,7 +153,6 @@ def is_telling(word: str) -> bool:
     return len(bare) > 2 and bare[0].isalpha() and bare not in _NOT_TELLING and bare not in TIMES
 
 
-@kept(8_192)
 def stem(word: str) -> str:
     """A word without the commonest English endings, so that `camping`, `camped` and `camp` meet."""
     word = word.removesuffix("'s")

@@ -22,6 +22,7 @@ _HEADING = regex(
     r"\s{0,4}(?:\[(?P<square>[^\]\n]{0,80}[0-9][^\]\n]{0,40})\]|[(【](?P<round>[^\]\n)】]{0,80}[0-9][^\]\n)】]{0,40})[)】])\s{0,4}\n?"
 )
 _FIRST_LINE = regex(r"[ \t#*=-]{0,8}([^\n]{6,80}?)[ \t*=-]{0,8}\n\s{0,8}(?=\S)")
+_FIRST_LINE_CHARS_MAX = 100
 _SENTENCES_MAX = 40
 
 
@@ -50,7 +51,7 @@ def from_message(text: str, position: int, role: Role) -> Iterator[Fact]:
 
 def _dated_line(text: str) -> re.Match[str] | None:
     """Match a first line that is only a date, such as `Session date: 2023/05/20 (Sat) 02:21`."""
-    found = _FIRST_LINE.match(text)
+    found = _FIRST_LINE.match(text) if "\n" in text[:_FIRST_LINE_CHARS_MAX] else None
     return found if found is not None and is_day(found[1]) else None
 
 

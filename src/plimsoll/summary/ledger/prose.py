@@ -125,7 +125,7 @@ def is_lead_in(sentence: str) -> bool:
 
 def is_code(sentence: str) -> bool:
     """Return whether a line is code outside a fence, judging by its shape without inline code."""
-    bare = _CODE_SPAN.sub("x", sentence).strip()
+    bare = (_CODE_SPAN.sub("x", sentence) if "`" in sentence else sentence).strip()
     return _CODE_LINE.match(bare) is not None or bare.endswith(_ENDS_CODE)
 
 

@@ -57,6 +57,9 @@ _ACK_CHARS_MAX = 40
 
 _PICK = regex(r"\W{0,3}(?:option )?([A-Za-z]|[0-9]{1,2})(?:\b|\Z)", re.IGNORECASE)
 _SENTENCES_SEARCHED = 80
+_WEIGHED_CHARS = 600
+"""So much of a request tells how important it is."""
+
 _PASTED_CHARS_MIN, _PASTED_ENDS_CHARS = 800, 400
 """A text of this length may be pasted; what is wanted with it stands at its start or its end."""
 
@@ -70,8 +73,11 @@ def from_user(text: str, position: int, asked: str) -> Iterator[Fact]:
     cap = CAPS["request"].text_chars_max
     note = _answered(asked, bare) if asked and len(bare) <= _ACK_CHARS_MAX else ""
     body = "\n".join(kept for raw in clean_lines(head_and_tail(text, cap)) if (kept := raw.rstrip()))
-    yield Fact("request", request_key(note, bare), body, position, "user", weigh(bare), note=note)
-    yield from _constraints(text, position)
+    limits = constrains(bare[:_WEIGHED_CHARS])
+    yield Fact("request", request_key(note, bare), body, position, "user", _weigh(bare, limits=limits), note=note)
+    # Emphasis may stand within what constrains: "do **not**".
+    if limits or len(bare) > _WEIGHED_CHARS or "*" in text or "_" in text:
+        yield from _constraints(text, position)
 
 
 def injected(text: str, position: int) -> Iterator[Fact]:
@@ -91,12 +97,12 @@ def _answered(asked: str, bare: str) -> str:
     return line(question, 160)
 
 
-def weigh(bare: str) -> float:
+def _weigh(bare: str, *, limits: bool) -> float:
     """Return a request's weight: high for instructions and constraints, low for an acknowledgement."""
     weight = 1.0 + min(2.0, len(bare) / 200)
-    if _ASKS_EN.match(bare) or _ASKS_ZH.search(bare[:200]):
+    if _ASKS_EN.match(bare) or (not bare.isascii() and _ASKS_ZH.search(bare[:200])):
         weight += 2.0
-    if constrains(bare[:600]):
+    if limits:
         weight += 1.5
     if len(bare) <= _ACK_CHARS_MAX // 2:
         weight *= 0.5
@@ -136,7 +142,9 @@ def is_pasted(text: str) -> bool:
 
 def asks(sentence: str) -> bool:
     """Return whether a sentence starts like an instruction or a request."""
-    return _ASKS_EN.match(sentence) is not None or _ASKS_ZH.search(sentence[:60]) is not None
+    if _ASKS_EN.match(sentence) is not None:
+        return True
+    return not sentence.isascii() and _ASKS_ZH.search(sentence[:60]) is not None
 
 
 def without_injected(text: str) -> str:
