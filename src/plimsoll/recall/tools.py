@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from plimsoll.compaction.references import place_of, position_named, summary_of
@@ -31,7 +32,8 @@ _DESCRIPTIONS = ToolNames(
     recall=(
         "Search everything said earlier in this conversation that is no longer shown: messages, tool calls and tool results. "
         "Answers with excerpts, those of neighbouring messages together and in order, the best such group first; each with its "
-        "reference (such as m12.0-3fa9c1d2, of message m12), who said it, and the day where it is known and changes."
+        "reference (m12 for message m12, m12.1-3fa9c1d2 for a part of it), who said it, the offset where it begins, "
+        "and the day where it is known and changes."
     ),
     read=(
         "Read a text of this conversation in full by its reference (such as m12.0-3fa9c1d2), as {recall} gives it and as stands "
@@ -56,7 +58,7 @@ _PROPERTIES: dict[str, dict[str, Any]] = {
 _REQUIRED = {"recall": ["query"], "read": ["reference"]}
 
 _HEADING = regex(
-    r"\[(?=\s{0,8}(?:(?:message\s{1,8}m?|summary\s{1,8}c)[0-9]|[mc][0-9]{1,12}(?:\.[0-9]{1,12})?-[0-9a-f]{8}))",
+    r"\[(?=\s{0,8}(?:(?:message\s{1,8}m?|summary\s{1,8}c)[0-9]|[mc][0-9]{1,12}(?:(?:\.[0-9]{1,12})?-[0-9a-f]{8}|\s{0,8},)))",
     re.IGNORECASE,
 )
 
@@ -96,6 +98,8 @@ class Toolbox:
     counter: TokenCounter
     tokens_max: int
     names: ToolNames = TOOL_NAMES
+    is_only: bool = True
+    """Whether names such as m12 are read from this session alone. Where there are others, each hit has its whole reference."""
 
     def call(self, name: str, arguments: Mapping[str, Any] | str) -> str:
         """Run a tool and return its result. For invalid arguments, the result tells the model what to do.
@@ -120,10 +124,11 @@ class Toolbox:
         days: set[str] = set()
         room = self.tokens_max - self.counter.upper(_FOUND)
         for hit in self.recall(query, self.tokens_max):
-            room -= self.counter.upper(_block(hit, day="" if hit.day in days else hit.day)) + _SEAM_TOKENS // 2
+            named = _briefly(hit) if self.is_only else hit
+            room -= self.counter.upper(_block(named, day="" if hit.day in days else hit.day)) + _SEAM_TOKENS // 2
             if room < 0 and hits:
                 break
-            hits.append(hit)
+            hits.append(named)
             days.add(hit.day)
         if not hits:
             return (
@@ -196,11 +201,20 @@ def _page_heading(owner: str, start: int, end: int, total: int) -> str:
 
 def _block(hit: Hit, *, day: str) -> str:
     """A hit with its heading. Imitations of a heading in its text lose their bracket."""
-    since = f", from offset {hit.offset}" if hit.offset else ""
+    since = f", offset {hit.offset}" if hit.offset else ""
     said = f", {day}" if day else ""
     voice = re.sub(r"[\[\]\s]+", " ", hit.voice)[:80]
     text = _HEADING.sub("(", hit.text.strip("\r\n"))
     return f"[{hit.reference}, {voice}{since}{said}]\n{text}"
+
+
+def _briefly(hit: Hit) -> Hit:
+    """The hit under the shortest name that reads its text with the same offsets: that of the message for its first part.
+
+    The text of a message begins with its first part, but has the name of the tool before the arguments of a call.
+    """
+    is_first = hit.reference.startswith(f"{hit.id}.0-") and not (hit.offset and hit.voice.startswith("tool call"))
+    return replace(hit, reference=hit.id) if is_first else hit
 
 
 def _in_order(hits: Iterable[Hit]) -> list[Hit]:

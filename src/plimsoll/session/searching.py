@@ -152,6 +152,7 @@ class SearchedSession(AwaitedSession, ABC):
         """Run one of `tools()` for the model; `arguments` is an object or JSON text, `shown` is as in `recall`.
 
         The answer is small enough not to be cut when it is appended; for invalid arguments it explains the error to the model.
+        With `shown` its hits have whole references, which no other session has: so hosts with several sessions call it.
         Raises SettingError for other tools, StoreError.
         """
         from plimsoll.recall.tools import Toolbox  # noqa: PLC0415 - as above
@@ -163,5 +164,6 @@ class SearchedSession(AwaitedSession, ABC):
             counter=meter.counter,
             tokens_max=meter.tool_answer_tokens_max,
             names=meter.tool_names,
+            is_only=not shown,
         )
         return toolbox.call(name, arguments)
