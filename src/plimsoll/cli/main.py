@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import atexit
+import errno
 import gc
 import os
 import sys
@@ -57,6 +58,10 @@ _MODULES = {"import": "import_", "eval": "evaluate"}
 
 _WITHOUT_JSON = ("hook", "mcp")
 """Commands that speak a protocol of their own."""
+
+_OUTPUT = "standard output"
+_OF_STREAMS = frozenset({errno.EBADF, errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""Errors of a write that name no file: only the standard streams have none."""
 
 _NAMES_ITSELF = frozenset({"compaction_id", "memory_id", "message_id"})
 """Fields of which an error says what was typed, so that it need not say the field."""
@@ -226,5 +231,6 @@ def _words(error: Exception) -> str:
         return "not enough memory"
     if not isinstance(error, OSError):
         return error.reason if isinstance(error, SettingError) and error.field in _NAMES_ITSELF else str(error)
-    where = "" if not isinstance(error.filename, str | bytes) else f"{os.fsdecode(error.filename)}: "
-    return f"{where}{error.strerror or error}"
+    name = error.filename
+    where = os.fsdecode(name) if isinstance(name, str | bytes) else _OUTPUT if error.errno in _OF_STREAMS else ""
+    return f"{where}{': ' * bool(where)}{error.strerror or error}"

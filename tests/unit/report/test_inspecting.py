@@ -76,7 +76,12 @@ def test_the_counter_of_a_model():
 
 def test_the_name_of_an_imported_session(tmp_path):
     """A session is called as its file, where a session may be called so; `import_name` says it beforehand."""
-    for file, name in (("pier.jsonl", "pier"), ("the pier.json", "the-pier")):
+    for file, name in (
+        ("pier.jsonl", "pier"),
+        ("the pier.json", "the-pier"),
+        ("from..to.json", "from-to"),
+        ("nul.json", "imported-nul"),
+    ):
         path = tmp_path / file
         path.write_text(json.dumps(MESSAGES))
         with plimsoll.import_file(path, store=str(tmp_path / "store")) as session:

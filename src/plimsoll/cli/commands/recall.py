@@ -90,7 +90,7 @@ def _in_one(query: str, arguments: argparse.Namespace) -> int:
         print_json([{**hit.to_dict(), "at_ms": at_ms} for hit, at_ms in zip(hits, times, strict=True)])
         return DONE
     if not hits:
-        say(f"{arguments.name}: nothing found")
+        say(f"{arguments.name}: nothing found in what left the view; plimsoll show {arguments.name} prints the view")
     for number, hit in enumerate(hits):
         _print(hit, query, f"{hit.reference}  {hit.voice}  {when(times[number])}", is_first=number == 0)
     return DONE

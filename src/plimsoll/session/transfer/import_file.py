@@ -45,7 +45,7 @@ from plimsoll.transcripts.values import Conversation, Transcript
 BATCH_MESSAGES = 500
 """Messages appended in one batch."""
 
-_UNSAFE = regex(r"[^A-Za-z0-9._-]+")
+_UNSAFE = regex(r"[^A-Za-z0-9._-]+|\.\.+")
 
 
 def import_file(
@@ -178,12 +178,17 @@ def _name_for(content: Transcript | Conversation, path: str | None) -> str:
     """The file's name if it is a valid session name, else one made from the id in the file or from the file's name."""
     stem = "" if path is None else stem_of(path)
     known = content.meta.session_id if isinstance(content, Transcript) else None
-    return _named_for(path) or (_UNSAFE.sub("-", known or stem).strip(".-") or "imported")[:64]
+    made = _UNSAFE.sub("-", known or stem)[:64].strip(".-")
+    return _named_for(path) or _valid(made) or _valid(f"imported-{made}"[:64].strip(".-")) or "imported"
 
 
 def _named_for(path: str | PathLike[str] | None) -> str | None:
+    return None if path is None else _valid(stem_of(os.fspath(path)))
+
+
+def _valid(name: str) -> str | None:
     with suppress(UnsafeName):
-        return None if path is None else safe_name(stem_of(os.fspath(path)))
+        return safe_name(name)
     return None
 
 
