@@ -66,6 +66,22 @@ _OF_STREAMS = frozenset({errno.EBADF, errno.EIO, errno.ENOSPC, errno.EDQUOT, err
 _NAMES_ITSELF = frozenset({"compaction_id", "memory_id", "message_id"})
 """Fields of which an error says what was typed, so that it need not say the field."""
 
+_CALLED_ELSEWHERE = {
+    **dict.fromkeys(("proxy", "server"), "serve"),
+    **dict.fromkeys(("list", "ls"), "sessions"),
+    **dict.fromkeys(("search", "find", "grep"), "recall"),
+    **dict.fromkeys(("undo", "revert"), "rollback"),
+    **dict.fromkeys(("rm", "remove"), "delete"),
+    **dict.fromkeys(("cat", "view"), "show"),
+    **dict.fromkeys(("log", "compactions"), "history"),
+    **dict.fromkeys(("check", "fsck", "doctor"), "verify"),
+    **dict.fromkeys(("status", "stats"), "inspect"),
+    "uninstall": "install --undo",
+    "tokens": "count",
+    "preview": "compact --preview",
+}
+"""What other programs and our own pages call it, and the command."""
+
 _SHOW_FAULTS = "PLIMSOLL_TRACEBACK"
 
 
@@ -87,7 +103,9 @@ def _run(words: Sequence[str]) -> int:
     if not words or _is_unknown(words[0]):
         return _without_command(words)
     try:
-        arguments = parser(next((word for word in words if word != "--"), "")).parse_args(words)
+        arguments, unknown = parser(next((word for word in words if word != "--"), "")).parse_known_args(words)
+        if unknown:
+            arguments.refuse(f"unrecognized arguments: {' '.join(unknown)}")
     except SystemExit as done:  # argparse has printed the reason
         if words[0] == "hook":
             return DONE  # to a coding agent, status 2 would mean that it must not go on
@@ -107,8 +125,8 @@ def _without_command(words: Sequence[str]) -> int:
         return WRONG_USAGE
     from difflib import get_close_matches
 
-    near = get_close_matches(words[0], COMMANDS, n=1)
-    meant = f"did you mean {near[0]}?" if near else "plimsoll --help lists them"
+    near = _CALLED_ELSEWHERE.get(words[0]) or next(iter(get_close_matches(words[0], COMMANDS, n=1)), None)
+    meant = f"did you mean {near}?" if near else "plimsoll --help lists them"
     return _say(f"there is no command {words[0][:80]!r}; {meant}", WRONG_USAGE)
 
 
@@ -153,7 +171,7 @@ def _add(name: str, commands: Any) -> None:
     if name not in _WITHOUT_JSON:
         found.add_argument("--json", action="store_true", help="print JSON for programs")
     module.add(found)
-    found.set_defaults(run=module.run)
+    found.set_defaults(run=module.run, refuse=found.error)
 
 
 class _Version(argparse.Action):

@@ -282,6 +282,18 @@ def test_help_for_who_does_not_know_the_commands(run):
     assert run("help").out == run("--help").out
     assert run("help", "fit").out == run("fit", "--help").out
     assert run("fitt").err == "plimsoll: there is no command 'fitt'; did you mean fit?\n"
+    assert run("proxy").err == "plimsoll: there is no command 'proxy'; did you mean serve?\n"
+    assert run("uninstall").err == "plimsoll: there is no command 'uninstall'; did you mean install --undo?\n"
+
+
+@pytest.mark.parametrize(
+    "words", [("fit", "a.json", "--budget", "8"), ("sessions", "more"), ("memory", "list", "--bogus")]
+)
+def test_what_a_command_does_not_take_is_told_with_its_own_usage(run, words):
+    """The usage of the program names no option of the command."""
+    refused = run(*words).err
+    assert refused.startswith(f"usage: plimsoll {words[0]} ")
+    assert f"plimsoll {words[0]}: error: unrecognized arguments: " in refused
 
 
 def test_help_and_version(run):

@@ -89,15 +89,19 @@ def export_in_place(
     """Write the session over the file it was imported from, and note that the file now contains the view."""
     newest = SourceFile.of(recorder)
     if recorder.state.history.is_edited:
-        raise SettingError("in_place", "messages were removed or changed since the file was read; give a path")
+        raise SettingError(
+            "in_place", "messages were removed or changed since the file was read; name another file to write"
+        )
     if newest is None or newest.path is None:
-        raise SettingError("in_place", "the session was not imported from a file on this computer; give a path")
+        raise SettingError(
+            "in_place", "the session was not imported from a file on this computer; name another file to write"
+        )
     file = newest.path
     if to not in (None, newest.tool) or path is not None:
         raise SettingError("in_place", f"the file is a session of {newest.tool}, at {ascii(file)[1:-1]}")
     held = read_file(file)
     if is_archive(held):
-        raise SettingError("in_place", "compressed files cannot be written; give a path")
+        raise SettingError("in_place", "compressed files cannot be written; name another file to write")
     source = SourceFile.of(recorder, held) or newest
     exported = _checked(_file(recorder, source, source.tool, at), source.tool)
     if exported.losses:
