@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from copy import copy
 from typing import Any
 
-from plimsoll.errors import MissingExtra, on_failure
+from plimsoll.errors import MissingExtra
 
 try:
     from agent_framework import (
@@ -27,7 +27,7 @@ try:
 except ImportError as error:
     raise MissingExtra("agent-framework", needed_for="plimsoll.adapters.agent_framework") from error
 
-from plimsoll.adapters.calls import Managed, ModelCall, Wire, overflow_of, usage
+from plimsoll.adapters.calls import Managed, ModelCall, Wire, usage
 from plimsoll.adapters.parts import (
     PartsDialect,
     blocks_of,
@@ -37,7 +37,6 @@ from plimsoll.adapters.parts import (
     file_block,
     function_tool,
     image_block,
-    matched,
     result_piece,
     text_block,
     text_of,
@@ -57,13 +56,43 @@ class AgentFrameworkDialect(PartsDialect[Message, Content]):
         """Its contents."""
         return list(message.contents)
 
-    def piece(self, part: Content) -> Wire | None:
+    def piece(self, part: Content) -> Wire | None:  # noqa: PLR0911 - one for each kind of content
         """How a content is written. What a service counted is not."""
-        return _piece(part)
+        match str(part.type):
+            case "usage":
+                return None
+            case "text":
+                return text_block(part.text or "")
+            case "text_reasoning":
+                return {"type": "thinking", "thinking": part.text or part.protected_data or ""}
+            case "data" | "uri":
+                is_picture = (part.media_type or "").startswith("image/")
+                return image_block(part.uri or "") if is_picture else file_block(None, part.uri or "")
+            case "function_call":
+                return call_piece(part.call_id or "", part.name or "", part.arguments or "{}")
+            case "function_result":
+                return result_piece(part.call_id or "", self._result(part))
+            case _:
+                return text_block(dumped(part.to_dict()))
+
+    def _result(self, part: Content) -> Any:
+        if part.items:
+            return content_of(self.pieces(part.items))
+        return part.result if isinstance(part.result, str) else dumped(part.result)
 
     def part(self, piece: Wire, origin: Content | None) -> Content:
         """A content that says what a piece does."""
-        return _content(piece, origin)
+        if piece.get("role") == "tool":
+            before = () if origin is None else origin.items or ()
+            items = self.matched(blocks_of(piece["content"]), before)
+            fresh = Content.from_function_result(piece["tool_call_id"], result=items)
+            return fresh if origin is None else _like(origin, items=fresh.items, result=fresh.result)
+        if piece.get("type") == "function":
+            asked = piece["function"]
+            if origin is None:
+                return Content.from_function_call(piece["id"], asked["name"], arguments=asked["arguments"])
+            return _like(origin, arguments=asked["arguments"])
+        return Content.from_text(text_of(piece)) if origin is None else _like(origin, text=text_of(piece))
 
     def message(self, role: str, parts: list[Content], origin: Message | None) -> Message:
         """A message with the id, the author and the properties of its origin."""
@@ -77,45 +106,6 @@ class AgentFrameworkDialect(PartsDialect[Message, Content]):
     def side(self, message: Message) -> str | None:
         """Results that follow each other are of one message; nothing else is joined."""
         return "tool" if message.role == "tool" else None
-
-
-def _piece(part: Content) -> Wire | None:  # noqa: PLR0911 - one for each kind of content
-    match str(part.type):
-        case "usage":
-            return None
-        case "text":
-            return text_block(part.text or "")
-        case "text_reasoning":
-            return {"type": "thinking", "thinking": part.text or part.protected_data or ""}
-        case "data" | "uri":
-            is_picture = (part.media_type or "").startswith("image/")
-            return image_block(part.uri or "") if is_picture else file_block(None, part.uri or "")
-        case "function_call":
-            return call_piece(part.call_id or "", part.name or "", part.arguments or "{}")
-        case "function_result":
-            return result_piece(part.call_id or "", _result(part))
-        case _:
-            return text_block(dumped(part.to_dict()))
-
-
-def _result(part: Content) -> Any:
-    if part.items:
-        return content_of([piece for item in part.items if (piece := _piece(item)) is not None])
-    return part.result if isinstance(part.result, str) else dumped(part.result)
-
-
-def _content(piece: Wire, origin: Content | None) -> Content:
-    if piece.get("role") == "tool":
-        before = () if origin is None else origin.items or ()
-        items = matched(blocks_of(piece["content"]), before, _piece, _content)
-        fresh = Content.from_function_result(piece["tool_call_id"], result=items)
-        return fresh if origin is None else _like(origin, items=fresh.items, result=fresh.result)
-    if piece.get("type") == "function":
-        asked = piece["function"]
-        if origin is None:
-            return Content.from_function_call(piece["id"], asked["name"], arguments=asked["arguments"])
-        return _like(origin, arguments=asked["arguments"])
-    return Content.from_text(text_of(piece)) if origin is None else _like(origin, text=text_of(piece))
 
 
 def _like(origin: Content, **changes: Any) -> Content:
@@ -141,17 +131,12 @@ class PlimsollChatMiddleware(Managed[Message], ChatMiddleware):
             await call_next()  # the service keeps the conversation
             return
         call = await asyncio.to_thread(self._prepared, context)
-        self._send(context, call)
-        with on_failure(call.released):
-            try:
-                await _called(context, call_next)
-            except Exception as refusal:
-                overflow = overflow_of(refusal)
-                if overflow is None:
-                    raise
-                await asyncio.to_thread(call.harder, overflow)
-                self._send(context, call)
-                await _called(context, call_next)
+
+        async def ask(_messages: list[Message]) -> None:
+            self._send(context, call)
+            await _called(context, call_next)
+
+        await call.awaited(ask)
         if isinstance(context.result, ChatResponse):
             await asyncio.to_thread(self._record, call, context.result)
         else:

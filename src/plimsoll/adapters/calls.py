@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from asyncio import to_thread
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from types import MappingProxyType
@@ -25,6 +26,7 @@ from plimsoll.tokens.counter import CounterChoice
 
 Wire: TypeAlias = dict[str, Any]
 M = TypeVar("M")
+T = TypeVar("T")
 _CAUSES_MAX = 8
 """Errors behind an error that are read."""
 
@@ -219,6 +221,29 @@ class ModelCall(Generic[M]):
             self.messages = self._given_back(self._prepared)
         return self.messages
 
+    def asked(self, ask: Callable[[list[M]], T], *too_long: type[Exception]) -> T:
+        """What the model answers to the messages; asked once more with less where it refuses them as too long.
+
+        Its error says so by its words, or is one of `too_long`. A call that fails has no answer.
+        """
+        with on_failure(self.released):
+            try:
+                return ask(self.messages)
+            except Exception as refusal:
+                if (overflow := _overflow(refusal, too_long)) is None:
+                    raise
+                return ask(self.harder(overflow))
+
+    async def awaited(self, ask: Callable[[list[M]], Awaitable[T]], *too_long: type[Exception]) -> T:
+        """As `asked`. What is slow runs in a thread."""
+        with on_failure(self.released):
+            try:
+                return await ask(self.messages)
+            except Exception as refusal:
+                if (overflow := _overflow(refusal, too_long)) is None:
+                    raise
+                return await ask(await to_thread(self.harder, overflow))
+
     def answered(self, wires: Sequence[Wire], usage: Mapping[str, Any] | None = None) -> None:
         """Record the answer, and what the provider counted. An empty message is none."""
         if self.conversation is not None:
@@ -269,6 +294,10 @@ def overflow_of(refusal: BaseException) -> Overflow | None:
             return overflow
         found = found.__cause__ or found.__context__
     return None
+
+
+def _overflow(refusal: Exception, too_long: tuple[type[Exception], ...]) -> Overflow | None:
+    return overflow_of(refusal) or (Overflow() if isinstance(refusal, too_long) else None)
 
 
 def usage(prompt_tokens: int, completion_tokens: int, cached_tokens: int) -> Wire:

@@ -58,11 +58,34 @@ class AdkDialect(PartsDialect[Content, Part]):
 
     def piece(self, part: Part) -> Wire | None:
         """How a part is written."""
-        return _piece(part)
+        if part.text is not None:
+            return {"type": "thinking", "thinking": part.text} if part.thought else text_block(part.text)
+        if part.function_call is not None:
+            call = part.function_call
+            return call_piece(call.id or "", call.name or "", call.args or {})
+        if part.function_response is not None:
+            return result_piece(part.function_response.id or "", _result(part.function_response))
+        if part.inline_data is not None:
+            media_type = part.inline_data.mime_type or ""
+            return _media(data_url(part.inline_data.data or b"", media_type), media_type)
+        if part.file_data is not None:
+            return _media(part.file_data.file_uri or "", part.file_data.mime_type or "")
+        written = part.model_dump(mode="json", exclude_none=True, exclude={"thought_signature"})
+        return text_block(dumped(written)) if written else None
 
     def part(self, piece: Wire, origin: Part | None) -> Part:
         """A part with the content of a piece."""
-        return _part(piece, origin)
+        if piece.get("role") == "tool":
+            before = FunctionResponse() if origin is None else origin.function_response or FunctionResponse()
+            content = piece["content"]
+            text = content if isinstance(content, str) else "\n".join(text_of(block) for block in content)
+            changes = {"id": piece["tool_call_id"], "response": {"result": text}, "parts": None}
+            return _like(origin, function_response=before.model_copy(update=changes))
+        if piece.get("type") == "function":
+            asked = {"id": piece["id"], "name": piece["function"]["name"], "args": arguments_of(piece)}
+            before_call = FunctionCall() if origin is None else origin.function_call or FunctionCall()
+            return _like(origin, function_call=before_call.model_copy(update=asked))
+        return _like(origin, text=text_of(piece))
 
     def message(self, role: str, parts: list[Part], origin: Content | None) -> Content:
         """A content; results are a user's."""
@@ -125,23 +148,6 @@ def _without(part: Part) -> Part:
     return part
 
 
-def _piece(part: Part) -> Wire | None:
-    if part.text is not None:
-        return {"type": "thinking", "thinking": part.text} if part.thought else text_block(part.text)
-    if part.function_call is not None:
-        call = part.function_call
-        return call_piece(call.id or "", call.name or "", call.args or {})
-    if part.function_response is not None:
-        return result_piece(part.function_response.id or "", _result(part.function_response))
-    if part.inline_data is not None:
-        media_type = part.inline_data.mime_type or ""
-        return _media(data_url(part.inline_data.data or b"", media_type), media_type)
-    if part.file_data is not None:
-        return _media(part.file_data.file_uri or "", part.file_data.mime_type or "")
-    written = part.model_dump(mode="json", exclude_none=True, exclude={"thought_signature"})
-    return text_block(dumped(written)) if written else None
-
-
 def _media(url: str, media_type: str) -> Wire:
     return image_block(url) if media_type.startswith("image/") else file_block(None, url)
 
@@ -153,20 +159,6 @@ def _result(response: FunctionResponse) -> Any:
     media = [part.inline_data for part in response.parts or () if part.inline_data is not None]
     urls = [(data_url(blob.data or b"", blob.mime_type or ""), blob.mime_type or "") for blob in media]
     return [text_block(text), *(_media(*url) for url in urls)] if urls else text
-
-
-def _part(piece: Wire, origin: Part | None) -> Part:
-    if piece.get("role") == "tool":
-        before = FunctionResponse() if origin is None else origin.function_response or FunctionResponse()
-        content = piece["content"]
-        text = content if isinstance(content, str) else "\n".join(text_of(block) for block in content)
-        changes = {"id": piece["tool_call_id"], "response": {"result": text}, "parts": None}
-        return _like(origin, function_response=before.model_copy(update=changes))
-    if piece.get("type") == "function":
-        asked = {"id": piece["id"], "name": piece["function"]["name"], "args": arguments_of(piece)}
-        before_call = FunctionCall() if origin is None else origin.function_call or FunctionCall()
-        return _like(origin, function_call=before_call.model_copy(update=asked))
-    return _like(origin, text=text_of(piece))
 
 
 def _like(origin: Part | None, **changes: Any) -> Part:

@@ -12,7 +12,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from plimsoll.errors import MissingExtra, on_failure
+from plimsoll.errors import MissingExtra
 
 try:
     from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
@@ -144,22 +144,14 @@ class PlimsollMiddleware(Managed[BaseMessage], AgentMiddleware[Any, Any, Any]):
     def wrap_model_call(self, request: ModelRequest[Any], handler: Handler) -> ModelResponse[Any]:
         """Call the model with a view of the messages."""
         call = self._prepared(request)
-        with on_failure(call.released):
-            try:
-                response = handler(_with(request, call.messages))
-            except ContextOverflowError:
-                response = handler(_with(request, call.harder()))
+        response = call.asked(lambda messages: handler(_with(request, messages)), ContextOverflowError)
         self._record(call, response)
         return response
 
     async def awrap_model_call(self, request: ModelRequest[Any], handler: AsyncHandler) -> ModelResponse[Any]:
         """Call the model with a view of the messages. What is slow runs in a thread."""
         call = await asyncio.to_thread(self._prepared, request)
-        with on_failure(call.released):
-            try:
-                response = await handler(_with(request, call.messages))
-            except ContextOverflowError:
-                response = await handler(_with(request, await asyncio.to_thread(call.harder)))
+        response = await call.awaited(lambda messages: handler(_with(request, messages)), ContextOverflowError)
         await asyncio.to_thread(self._record, call, response)
         return response
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from typing import Any, TypeAlias
 
-from plimsoll.errors import MissingExtra, on_failure
+from plimsoll.errors import MissingExtra
 
 try:
     import litellm
@@ -23,7 +23,7 @@ try:
 except ImportError as error:
     raise MissingExtra("litellm", needed_for="plimsoll.adapters.litellm") from error
 
-from plimsoll.adapters.calls import Managed, ModelCall, Wire, class_over, overflow_of
+from plimsoll.adapters.calls import Managed, ModelCall, Wire, class_over
 
 _CALL: ContextVar[ModelCall[Any] | None] = ContextVar("plimsoll_litellm_call", default=None)
 """The newest call of this task that a callback took part in."""
@@ -32,6 +32,8 @@ _IS_MANAGED: ContextVar[bool] = ContextVar("plimsoll_litellm_is_managed", defaul
 """True while a call of `acompletion` is under way: its messages are a view already."""
 
 _COMPLETION = "acompletion"
+
+Answer: TypeAlias = "ModelResponse | CustomStreamWrapper"
 
 
 class LiteLLMDialect:
@@ -58,30 +60,23 @@ class PlimsollHandler(Managed[Any], CustomLogger):
 
     _dialect = LiteLLMDialect()
 
-    def completion(self, model: str, messages: list[Any], **request: Any) -> ModelResponse | CustomStreamWrapper:
+    def completion(self, model: str, messages: list[Any], **request: Any) -> Answer:
         """As `litellm.completion`."""
         call = self._prepared({**request, "model": model, "messages": messages})
-        with on_failure(call.released):
-            try:
-                response = litellm.completion(model=model, messages=call.messages, **request)
-            except ContextWindowExceededError as refusal:
-                call.harder(overflow_of(refusal))
-                response = litellm.completion(model=model, messages=call.messages, **request)
+        ask = partial(litellm.completion, model, **request)
+        response: Answer = call.asked(ask, ContextWindowExceededError)
         self._record(call, response)
         return response
 
-    async def acompletion(self, model: str, messages: list[Any], **request: Any) -> ModelResponse | CustomStreamWrapper:
+    async def acompletion(self, model: str, messages: list[Any], **request: Any) -> Answer:
         """As `litellm.acompletion`. What is slow runs in a thread."""
         call = await asyncio.to_thread(self._prepared, {**request, "model": model, "messages": messages})
         before = _IS_MANAGED.set(True)
-        with on_failure(call.released):
-            try:
-                response = await litellm.acompletion(model=model, messages=call.messages, **request)
-            except ContextWindowExceededError as refusal:
-                await asyncio.to_thread(call.harder, overflow_of(refusal))
-                response = await litellm.acompletion(model=model, messages=call.messages, **request)
-            finally:
-                _IS_MANAGED.reset(before)
+        ask = partial(litellm.acompletion, model, **request)
+        try:
+            response: Answer = await call.awaited(ask, ContextWindowExceededError)
+        finally:
+            _IS_MANAGED.reset(before)
         await asyncio.to_thread(self._record, call, response)
         return response
 

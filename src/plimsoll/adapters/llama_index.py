@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, ClassVar, Self, TypeVar, Unpack
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar, Unpack
 
 from plimsoll.errors import MissingExtra, SettingError, on_failure
 
@@ -31,7 +31,6 @@ from plimsoll.adapters.calls import (
     ModelCall,
     Wire,
     class_over,
-    overflow_of,
     session_name,
 )
 from plimsoll.adapters.llama_index_messages import LlamaIndexDialect
@@ -40,6 +39,7 @@ from plimsoll.policy.validation import short_repr
 from plimsoll.records.usage import usage_of
 
 L = TypeVar("L", bound=LLM)
+Messages: TypeAlias = list[ChatMessage]
 _NAMELESS = "unknown"
 """What LlamaIndex calls a model that has no name."""
 
@@ -171,7 +171,8 @@ class _Managed:
         if _IS_SENT.get():
             return ask(messages, **given)
         call = _prepared(self, messages, given)
-        response = _asked(call, lambda: ask(call.messages, **given))
+        with _sending():
+            response = call.asked(lambda now: ask(now, **given))
         _record(call, response)
         return response
 
@@ -182,7 +183,8 @@ class _Managed:
         if _IS_SENT.get():
             return await ask(messages, **given)
         call = await asyncio.to_thread(_prepared, self, messages, given)
-        response = await _awaited(call, lambda: ask(call.messages, **given))
+        with _sending():
+            response = await call.awaited(lambda now: ask(now, **given))
         await asyncio.to_thread(_record, call, response)
         return response
 
@@ -193,7 +195,7 @@ class _Managed:
         if _IS_SENT.get():
             return ask(messages, **given)
         call = _prepared(self, messages, given)
-        return _read(call, lambda: iter(ask(call.messages, **given)))
+        return _read(call, lambda now: iter(ask(now, **given)))
 
     async def astream_chat(self, messages: Sequence[ChatMessage], **given: Any) -> AsyncIterator[ChatResponse]:
         """Ask the model with a view. The answer is recorded when it was read."""
@@ -202,10 +204,7 @@ class _Managed:
         if _IS_SENT.get():
             return await ask(messages, **given)
         call = await asyncio.to_thread(_prepared, self, messages, given)
-        return _aread(call, lambda: ask(call.messages, **given))
-
-
-T = TypeVar("T")
+        return _aread(call, lambda now: ask(now, **given))
 
 
 def _prepared(llm: Any, messages: Sequence[ChatMessage], given: dict[str, Any]) -> ModelCall[ChatMessage]:
@@ -229,37 +228,16 @@ def _sending() -> Iterator[None]:
         _IS_SENT.reset(before)
 
 
-def _asked(call: ModelCall[ChatMessage], ask: Callable[[], T]) -> T:
-    with on_failure(call.released), _sending():
-        try:
-            return ask()
-        except Exception as refusal:
-            if (overflow := overflow_of(refusal)) is not None:
-                call.harder(overflow)
-                return ask()
-            raise
-
-
-async def _awaited(call: ModelCall[ChatMessage], ask: Callable[[], Awaitable[T]]) -> T:
-    with on_failure(call.released), _sending():
-        try:
-            return await ask()
-        except Exception as refusal:
-            if (overflow := overflow_of(refusal)) is not None:
-                await asyncio.to_thread(call.harder, overflow)
-                return await ask()
-            raise
-
-
-def _read(call: ModelCall[ChatMessage], ask: Callable[[], Iterator[ChatResponse]]) -> Iterator[ChatResponse]:
+def _read(call: ModelCall[ChatMessage], ask: Callable[[Messages], Iterator[ChatResponse]]) -> Iterator[ChatResponse]:
     """The pieces of an answer. Many models make the request when the first one is read."""
     opened: list[Iterator[ChatResponse]] = []
 
-    def first() -> ChatResponse | None:
-        opened[:] = [ask()]
+    def first(messages: Messages) -> ChatResponse | None:
+        opened[:] = [ask(messages)]
         return next(opened[0], None)
 
-    last = piece = _asked(call, first)
+    with _sending():
+        last = piece = call.asked(first)
     counted: Wire | None = None
     with on_failure(call.released):
         while piece is not None:
@@ -271,16 +249,17 @@ def _read(call: ModelCall[ChatMessage], ask: Callable[[], Iterator[ChatResponse]
 
 
 async def _aread(
-    call: ModelCall[ChatMessage], ask: Callable[[], Awaitable[AsyncIterator[ChatResponse]]]
+    call: ModelCall[ChatMessage], ask: Callable[[Messages], Awaitable[AsyncIterator[ChatResponse]]]
 ) -> AsyncIterator[ChatResponse]:
     """As `_read`."""
     opened: list[AsyncIterator[ChatResponse]] = []
 
-    async def first() -> ChatResponse | None:
-        opened[:] = [aiter(await ask())]
+    async def first(messages: Messages) -> ChatResponse | None:
+        opened[:] = [aiter(await ask(messages))]
         return await anext(opened[0], None)
 
-    last = piece = await _awaited(call, first)
+    with _sending():
+        last = piece = await call.awaited(first)
     counted: Wire | None = None
     with on_failure(call.released):
         while piece is not None:

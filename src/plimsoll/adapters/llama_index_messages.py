@@ -26,7 +26,6 @@ from plimsoll.adapters.parts import (
     dumped,
     file_block,
     image_block,
-    matched,
     pieces_of,
     result_piece,
     text_block,
@@ -56,13 +55,33 @@ class LlamaIndexDialect(PartsDialect[ChatMessage, Any]):
         """Its blocks."""
         return list(message.blocks)
 
-    def piece(self, part: Any) -> Wire | None:
+    def piece(self, part: Any) -> Wire | None:  # noqa: PLR0911 - one for each kind of block
         """How a block is written. A mark for the cache is not."""
-        return _piece(part)
+        match part:
+            case TextBlock():
+                return text_block(part.text)
+            case ToolCallBlock():
+                return call_piece(part.tool_call_id or "", part.tool_name, part.tool_kwargs)
+            case ImageBlock():
+                return image_block(_address(part.url, part.path, part.image, part.image_mimetype or "image/png"))
+            case DocumentBlock():
+                media_type = part.document_mimetype or "application/octet-stream"
+                return file_block(part.title, _address(part.url, part.path, part.data, media_type))
+            case ThinkingBlock():
+                return {"type": "thinking", "thinking": part.content or ""}
+            case CachePoint():
+                return None
+            case _:
+                return text_block(dumped(part.model_dump()))
 
     def part(self, piece: Wire, origin: Any) -> Any:
         """A block with the content of a piece."""
-        return _block(piece, origin)
+        if piece.get("type") == "function":
+            arguments = arguments_of(piece)
+            if origin is not None:
+                return origin.model_copy(update={"tool_kwargs": arguments})
+            return ToolCallBlock(tool_call_id=piece["id"], tool_name=piece["function"]["name"], tool_kwargs=arguments)
+        return TextBlock(text=text_of(piece))
 
     def message(self, role: str, parts: list[Any], origin: ChatMessage | None) -> ChatMessage:
         """A message with what else is in its origin."""
@@ -73,8 +92,8 @@ class LlamaIndexDialect(PartsDialect[ChatMessage, Any]):
     def wires(self, message: ChatMessage) -> Sequence[Wire]:
         """One message."""
         if message.role in _RESULTS:
-            blocks = [piece for block in message.blocks if (piece := _piece(block)) is not None]
-            return (result_piece(str(message.additional_kwargs.get(_ID) or ""), content_of(blocks)),)
+            content = content_of(self.pieces(message.blocks))
+            return (result_piece(str(message.additional_kwargs.get(_ID) or ""), content),)
         [wire] = super().wires(message)
         calls = [] if _CALLS in wire else [_beside(call) for call in message.additional_kwargs.get(_CALLS) or ()]
         return ({**wire, _CALLS: calls} if calls else wire,)
@@ -83,36 +102,17 @@ class LlamaIndexDialect(PartsDialect[ChatMessage, Any]):
         """A message of which the blocks that did not change are those of the origin."""
         before = [] if origin is None else origin.blocks
         if wire["role"] == "tool":
-            blocks = matched(blocks_of(wire["content"]), before, _piece, _block)
+            blocks = self.matched(blocks_of(wire["content"]), before)
             beside = {**({} if origin is None else origin.additional_kwargs), _ID: wire[_ID]}
             made = self.message("tool", blocks, origin)
             return made.model_copy(update={"additional_kwargs": beside})
         given = {} if origin is None else origin.additional_kwargs
         if not given.get(_CALLS) or any(isinstance(block, ToolCallBlock) for block in before):
             return super().built(wire, origin)
-        blocks = matched(pieces_of({**wire, _CALLS: None}), before, _piece, _block)
+        blocks = self.matched(pieces_of({**wire, _CALLS: None}), before)
         kept = given[_CALLS] if [_beside(call) for call in given[_CALLS]] == wire.get(_CALLS) else wire.get(_CALLS)
         made = self.message(wire["role"], blocks, origin)
         return made.model_copy(update={"additional_kwargs": {**given, _CALLS: kept}})
-
-
-def _piece(block: Any) -> Wire | None:  # noqa: PLR0911 - one for each kind of block
-    match block:
-        case TextBlock():
-            return text_block(block.text)
-        case ToolCallBlock():
-            return call_piece(block.tool_call_id or "", block.tool_name, block.tool_kwargs)
-        case ImageBlock():
-            return image_block(_address(block.url, block.path, block.image, block.image_mimetype or "image/png"))
-        case DocumentBlock():
-            media_type = block.document_mimetype or "application/octet-stream"
-            return file_block(block.title, _address(block.url, block.path, block.data, media_type))
-        case ThinkingBlock():
-            return {"type": "thinking", "thinking": block.content or ""}
-        case CachePoint():
-            return None
-        case _:
-            return text_block(dumped(block.model_dump()))
 
 
 def _address(url: Any, path: Any, data: Any, media_type: str) -> str:
@@ -120,15 +120,6 @@ def _address(url: Any, path: Any, data: Any, media_type: str) -> str:
     if url is not None or path is not None:
         return str(url if url is not None else path)
     return f"data:{media_type};base64,{data.decode('ascii', 'replace') if isinstance(data, bytes) else ''}"
-
-
-def _block(piece: Wire, origin: Any) -> Any:
-    if piece.get("type") == "function":
-        arguments = arguments_of(piece)
-        if origin is not None:
-            return origin.model_copy(update={"tool_kwargs": arguments})
-        return ToolCallBlock(tool_call_id=piece["id"], tool_name=piece["function"]["name"], tool_kwargs=arguments)
-    return TextBlock(text=text_of(piece))
 
 
 def _beside(call: Any) -> Wire:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Generic, TypeVar
 
 from plimsoll.adapters.calls import Wire
@@ -42,6 +42,10 @@ class PartsDialect(ABC, Generic[M, P]):
     def message(self, role: str, parts: list[P], origin: M | None) -> M:
         """A message with these parts, and the id and metadata of `origin`. The role may be `tool`."""
 
+    def pieces(self, parts: Iterable[P]) -> list[Wire]:
+        """How those parts are written that say something."""
+        return [piece for part in parts if (piece := self.piece(part)) is not None]
+
     def side(self, message: M) -> str | None:
         """Messages of one side are joined when they follow each other; None: never."""
         role = self.role(message)
@@ -50,7 +54,7 @@ class PartsDialect(ABC, Generic[M, P]):
     def wires(self, message: M) -> Sequence[Wire]:
         """The results in a message, then the rest of it."""
         role = self.role(message)
-        pieces = [piece for part in self.parts(message) if (piece := self.piece(part)) is not None]
+        pieces = self.pieces(self.parts(message))
         if role == "assistant":
             return (_said(pieces),)
         results = [piece for piece in pieces if _is_result(piece)]
@@ -60,7 +64,7 @@ class PartsDialect(ABC, Generic[M, P]):
     def built(self, wire: Wire, origin: M | None) -> M:
         """A message of which the parts that did not change are those of the origin."""
         before = () if origin is None else self.parts(origin)
-        return self.message(wire["role"], matched(pieces_of(wire), before, self.piece, self.part), origin)
+        return self.message(wire["role"], self.matched(pieces_of(wire), before), origin)
 
     def joined(self, messages: Sequence[M]) -> list[M]:
         """The messages with those of one side that follow each other as one, for APIs where the sides take turns."""
@@ -73,31 +77,25 @@ class PartsDialect(ABC, Generic[M, P]):
                 found.append(message)
         return found
 
-
-def matched(
-    pieces: Sequence[Wire],
-    parts: Sequence[P],
-    written: Callable[[P], Wire | None],
-    made: Callable[[Wire, P | None], P],
-) -> list[P]:
-    """The parts that pieces stand for: the same ones where they are unchanged, in the order they had; else made ones."""
-    left = [(at, part, piece) for at, part in enumerate(parts) if (piece := written(part)) is not None]
-    found: dict[int, tuple[int, P]] = {}
-    for is_same in (True, False):
+    def matched(self, pieces: Sequence[Wire], parts: Sequence[P]) -> list[P]:
+        """The parts that pieces stand for: the same ones where they are unchanged, in the order they had; else made ones."""
+        left = [(at, part, piece) for at, part in enumerate(parts) if (piece := self.piece(part)) is not None]
+        found: dict[int, tuple[int, P]] = {}
+        for is_same in (True, False):
+            for number, piece in enumerate(pieces):
+                if number in found:
+                    continue
+                for one in left:
+                    if one[2] == piece if is_same else _kind(one[2]) == _kind(piece):
+                        left.remove(one)
+                        found[number] = (one[0], one[1] if is_same else self.part(piece, one[1]))
+                        break
+        last = -1
+        placed: list[tuple[int, P]] = []
         for number, piece in enumerate(pieces):
-            if number in found:
-                continue
-            for one in left:
-                if one[2] == piece if is_same else _kind(one[2]) == _kind(piece):
-                    left.remove(one)
-                    found[number] = (one[0], one[1] if is_same else made(piece, one[1]))
-                    break
-    last = -1
-    placed: list[tuple[int, P]] = []
-    for number, piece in enumerate(pieces):
-        last, part = found[number] if number in found else (last, made(piece, None))
-        placed.append((last, part))
-    return [part for _, part in sorted(placed, key=lambda one: one[0])]
+            last, part = found[number] if number in found else (last, self.part(piece, None))
+            placed.append((last, part))
+        return [part for _, part in sorted(placed, key=lambda one: one[0])]
 
 
 def pieces_of(wire: Wire) -> list[Wire]:

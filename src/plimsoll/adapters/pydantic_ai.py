@@ -38,6 +38,7 @@ except ImportError as error:
     raise MissingExtra("pydantic-ai", needed_for="plimsoll.adapters.pydantic_ai") from error
 
 from plimsoll.adapters.calls import Managed, ModelCall, Wire, overflow_of, usage
+from plimsoll.adapters.parts import call_piece, function_tool, image_block, text_block
 from plimsoll.formats.wire import object_in
 
 
@@ -96,37 +97,33 @@ def _user_content(content: Any) -> Any:
 def _block(item: Any) -> Wire:
     match item:
         case str():
-            return {"type": "text", "text": item}
+            return text_block(item)
         case ImageUrl():
-            return {"type": "image_url", "image_url": {"url": item.url}}
+            return image_block(item.url)
         case BinaryContent() if item.is_image:
-            return {"type": "image_url", "image_url": {"url": item.data_uri}}
+            return image_block(item.data_uri)
         case _:
-            return {
-                "type": "text",
-                "text": getattr(item, "content", None) or getattr(item, "url", None) or type(item).__name__,
-            }
+            return text_block(getattr(item, "content", None) or getattr(item, "url", None) or type(item).__name__)
 
 
 def _said(message: ModelResponse) -> Wire:
     """A response: its text, its calls, and what else is in it as blocks that stay whole."""
     others = [part for part in message.parts if not isinstance(part, TextPart | ToolCallPart)]
     texts = [part.content for part in message.parts if isinstance(part, TextPart)]
-    calls = [_call(part) for part in message.parts if isinstance(part, ToolCallPart)]
+    calls = [
+        call_piece(part.tool_call_id, part.tool_name, part.args_as_json_str())
+        for part in message.parts
+        if isinstance(part, ToolCallPart)
+    ]
     blocks = [{"type": "thinking", "thinking": _other(part)} for part in others]
     content: Any = "\n\n".join(texts)
     if blocks:
-        content = [*blocks, *({"type": "text", "text": text} for text in texts if text)]
+        content = [*blocks, *(text_block(text) for text in texts if text)]
     return {"role": "assistant", "content": content or None} | ({"tool_calls": calls} if calls else {})
 
 
 def _other(part: Any) -> str:
     return part.content if isinstance(part, ThinkingPart) else repr(part)
-
-
-def _call(part: ToolCallPart) -> Wire:
-    function = {"name": part.tool_name, "arguments": part.args_as_json_str()}
-    return {"id": part.tool_call_id, "type": "function", "function": function}
 
 
 def _changed(wire: Wire, origin: ModelRequest) -> Any:
@@ -256,7 +253,10 @@ class PlimsollCapability(Managed[ModelMessage], AbstractCapability[Any]):
         parameters = request.model_request_parameters
         beside = {
             "model": getattr(request.model, "model_name", None),
-            "tools": [_described(tool) for tool in (*parameters.function_tools, *parameters.output_tools)],
+            "tools": [
+                function_tool(tool.name, tool.description, tool.parameters_json_schema)
+                for tool in (*parameters.function_tools, *parameters.output_tools)
+            ],
         }
         return self._calls.prepare([*_instructions(request), *request.messages], name=self._name, beside=beside)
 
@@ -270,11 +270,6 @@ def _instructions(request: ModelRequestContext) -> list[ModelMessage]:
 
 def _sent(call: ModelCall[ModelMessage], request: ModelRequestContext) -> list[ModelMessage]:
     return joined(call.messages[len(_instructions(request)) :])
-
-
-def _described(tool: Any) -> Wire:
-    about = {"name": tool.name, "description": tool.description or "", "parameters": tool.parameters_json_schema}
-    return {"type": "function", "function": about}
 
 
 def _usage(response: ModelResponse) -> Wire:
