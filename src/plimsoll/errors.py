@@ -323,6 +323,17 @@ def warn(warning: Warning) -> None:
     warnings.warn(warning, stacklevel=level)
 
 
+def place_of(error: BaseException) -> str:
+    """The line of plimsoll that raised an error, to stand behind its name."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return ""
+    file = trace.tb_frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
+    return f" at {file}:{trace.tb_lineno}"
+
+
 class Closes:
     """Mixin for what is closed at the end of a `with` block."""
 

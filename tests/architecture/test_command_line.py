@@ -9,6 +9,7 @@ EXCEPTIONS = {
     "light.regex": "patterns that are compiled when first used, so that --help is fast",
     "formats.rules": "which keys a provider's request has, for a file that holds one",
     "message": "the type of a format's name",
+    "transcripts.atomic_files": "files that are written whole or not at all, in one way everywhere",
     "mcp": "the server that one of the commands starts",
     "proxy": "the server that another of them starts",
     "hooks": "what coding agents call, which no program does",

@@ -11,7 +11,6 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
@@ -25,7 +24,7 @@ from plimsoll.cli.output import (
     WrongUsage,
     drop_unwritten,
 )
-from plimsoll.errors import PlimsollError, SettingError
+from plimsoll.errors import PlimsollError, SettingError, place_of
 from plimsoll.report.neutral import one_line
 
 COMMANDS = {
@@ -100,7 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(words: Sequence[str]) -> int:
     """Run the command that the words name."""
-    if not words or _is_unknown(words[0]):
+    if not words or (words[0] not in COMMANDS and not words[0].startswith("-")):
         return _without_command(words)
     try:
         arguments, unknown = parser(next((word for word in words if word != "--"), "")).parse_known_args(words)
@@ -112,10 +111,6 @@ def _run(words: Sequence[str]) -> int:
         return done.code if isinstance(done.code, int) else WRONG_USAGE
     status: int = arguments.run(arguments)
     return status
-
-
-def _is_unknown(word: str) -> bool:
-    return word not in COMMANDS and not word.startswith("-")
 
 
 def _without_command(words: Sequence[str]) -> int:
@@ -227,12 +222,10 @@ def _note(  # noqa: PLR0913, PLR0917 - as warnings.showwarning
     _say(message, DONE, word="note")
 
 
-def _fault(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def _fault(kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
     """A defect of plimsoll: one line that can be reported, instead of a traceback."""
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    place = "" if trace is None else f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
-    _say(f"a fault in plimsoll itself: {kind.__name__}: {error}{place}; {_SHOW_FAULTS}=1 shows all of it", REFUSED)
+    what = f"{kind.__name__}: {error}{place_of(error)}"
+    _say(f"a fault in plimsoll itself: {what}; {_SHOW_FAULTS}=1 shows all of it", REFUSED)
 
 
 def _say(what: object, status: int, *, word: str = "plimsoll") -> int:

@@ -79,6 +79,11 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def budget_of(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The options of `add_budget`, as they were given."""
+    return {name: getattr(arguments, name) for name in ("model", "max_tokens", "policy")}
+
+
 def add_summarizer(parser: argparse.ArgumentParser) -> None:
     """The model that writes summaries."""
     option(

@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -79,22 +79,11 @@ def write_file(path: Path, *data: bytes) -> None:
         with path.open("wb") as device:
             device.writelines(data)
         return
-    import tempfile
+    from plimsoll.transcripts.atomic_files import temporary_file
 
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
-    except OSError as error:
-        raise type(error)(error.errno, error.strerror, str(path)) from error
-    try:
-        with ExitStack() as undo:
-            undo.callback(Path(name).unlink, missing_ok=True)
-            with os.fdopen(handle, "wb") as file:
-                file.writelines(data)
-                file.flush()
-                os.fsync(handle)
-            Path(name).chmod(stat.S_IMODE(mode) if mode is not None else 0o666 & ~_umask())
-            os.replace(name, path)  # noqa: PTH105 - a Path would be made only to be taken apart
-            undo.pop_all()
+        with temporary_file(path, 0o666 & ~_umask() if mode is None else mode, *data) as fresh:
+            fresh.replace(path)
     except OSError as error:
         error.filename = str(path)  # and not that of the temporary file
         raise

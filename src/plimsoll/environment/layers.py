@@ -11,7 +11,7 @@ from plimsoll.errors import SettingError
 from plimsoll.light.brief import JsonReady
 from plimsoll.light.dataclass import dataclass
 from plimsoll.limits import LARGE_MESSAGE_CACHE_ENTRIES_MAX, MESSAGE_CACHE_ENTRIES_MAX, MESSAGE_CACHE_TTL_S
-from plimsoll.policy.validation import boolean, integer, short_repr
+from plimsoll.policy.validation import boolean, integer, seconds
 
 UNKNOWN = "unknown"
 """Value of a field that could not be read from the computer."""
@@ -160,9 +160,8 @@ class Filter:
         for name in ("max_tokens", "max_messages"):
             if getattr(self, name) is not None:
                 integer(name, getattr(self, name))
-        window = self.time_window_s
-        if window is not None and (isinstance(window, bool) or not isinstance(window, (int, float)) or not window >= 0):
-            raise SettingError("time_window_s", f"seconds are needed, not {short_repr(window)}")
+        if self.time_window_s is not None:
+            seconds("time_window_s", self.time_window_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,9 +183,8 @@ class Storage:
         integer("messages_held_max", self.messages_held_max)
         integer("large_messages_held_max", self.large_messages_held_max)
         boolean("compress", self.compress)
-        held = self.hold_s
-        if held is not None and (isinstance(held, bool) or not isinstance(held, (int, float)) or not held >= 0):
-            raise SettingError("hold_s", f"seconds are needed, not {short_repr(held)}")
+        if self.hold_s is not None:
+            seconds("hold_s", self.hold_s)
 
 
 def storage_of(value: object) -> Storage:

@@ -13,16 +13,17 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from plimsoll.errors import FormatError, SettingsRefused
+from plimsoll.hooks.json_text import without
 from plimsoll.hooks.settings import Entries, Kind, has_toml_hooks, hooks_switch, put_in, taken_out
 from plimsoll.hooks.settings_files import Tool, read, settings_folder, settings_text, switched_off
-from plimsoll.hooks.state import folder, write_private
+from plimsoll.hooks.state import folder, key_of, write_private
 from plimsoll.light.dataclass import dataclass
 from plimsoll.store.paths import home_dir
 from plimsoll.transcripts.atomic_files import temporary_file
@@ -162,8 +163,15 @@ def _places(wanted: Registration) -> tuple[str, str]:
 
 def _has_own_hooks(path: str, raw: bytes) -> bool:
     """Whether a Codex configuration has hooks besides plimsoll's. Raises SettingsRefused."""
-    try:
+    with _readable(path):
         return has_toml_hooks(taken_out(settings_text(path, raw)[1], "toml"))
+
+
+@contextmanager
+def _readable(path: str) -> Iterator[None]:
+    """Refuses a settings file where its text is not what its tool reads."""
+    try:
+        yield
     except FormatError as error:
         raise SettingsRefused(path, error.reason) from None
 
@@ -172,10 +180,8 @@ def _installed(path: str, entries: Entries) -> Change:
     current = read(path)
     clean = _undone(path, entries.kind)
     mark, text = settings_text(path, clean.after or b"")
-    try:
+    with _readable(path):
         after, spans = put_in(text, entries)
-    except FormatError as error:
-        raise SettingsRefused(path, error.reason) from None
     raw = mark + after.encode()
     spans_bytes = [[len(mark + after[:place].encode()) for place in span] for span in spans]
     record = {
@@ -191,11 +197,9 @@ def _installed(path: str, entries: Entries) -> Change:
 def _checked(change: Change, kind: Kind) -> Change:
     """The change, if what the file holds then can be read. Raises SettingsRefused."""
     text = settings_text(change.path, change.after or b"")[1]
-    try:
+    with _readable(change.path):
         if text.strip():
             hooks_switch(text, kind)
-    except FormatError as error:
-        raise SettingsRefused(change.path, error.reason) from None
     return change
 
 
@@ -226,26 +230,14 @@ def _undone(path: str, kind: Kind) -> Change:
     if current is None or (known is None and b"plimsoll" not in current):
         return Change(path=path, before=current, after=current, record=None)
     if known is not None and hashlib.sha256(current).hexdigest() == known["digest"]:
-        after = _cut(current, known["spans"])
+        after = without(current, known["spans"])
         is_gone = known["is_new"] and not after.strip()
         return Change(path=path, before=current, after=None if is_gone else after, record=None)
     mark, text = settings_text(path, current)
-    try:
+    with _readable(path):
         left = taken_out(text, kind)
-    except FormatError as error:
-        raise SettingsRefused(path, error.reason) from None
     is_gone = known is not None and known["is_new"] and left.split() in ([], ["{}"], ["{", "}"])
     return Change(path=path, before=current, after=None if is_gone else mark + left.encode(), record=None)
-
-
-def _cut(raw: bytes, spans: Sequence[Sequence[int]]) -> bytes:
-    """The bytes less these spans, which are in order."""
-    at = 0
-    kept = []
-    for start, end in spans:
-        kept.append(raw[at:start])
-        at = end
-    return b"".join([*kept, raw[at:]])
 
 
 def _check(change: Change) -> None:
@@ -283,15 +275,14 @@ def _write(change: Change) -> None:
 
 
 def _record_path(path: str) -> Path:
-    name = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:24]
-    return folder() / f"{name}.installed"
+    return folder() / f"{key_of(path)}.installed"
 
 
 def _record(path: str) -> Mapping[str, Any] | None:
     """What was noted of a file; None where nothing was, or not in a usable way."""
     try:
         value = json.loads(_record_path(path).read_bytes())
-        spans = [[int(start), int(end)] for start, end in value["spans"]]
+        spans = [(int(start), int(end)) for start, end in value["spans"]]
         return {**value, "digest": str(value["digest"]), "spans": spans, "is_new": bool(value["is_new"])}
     except (OSError, ValueError, LookupError, TypeError):
         return None

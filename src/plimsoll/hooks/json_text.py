@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import field
-from typing import Any, NoReturn
+from typing import Any, AnyStr, NoReturn
 
 from plimsoll.errors import FormatError
 from plimsoll.light.dataclass import dataclass
@@ -199,14 +200,11 @@ class Insertions:
         return "".join([*parts, self.text[at:]]), spans
 
 
-def without(text: str, spans: list[tuple[int, int]]) -> str:
+def without(text: AnyStr, spans: Iterable[tuple[int, int]]) -> AnyStr:
     """The text less these spans, which do not overlap."""
-    at = 0
-    kept = []
-    for start, end in sorted(spans):
-        kept.append(text[at:start])
-        at = end
-    return "".join([*kept, text[at:]])
+    for start, end in sorted(spans, reverse=True):
+        text = text[:start] + text[end:]
+    return text
 
 
 def spans_of_item(text: str, node: Node, index: int) -> list[tuple[int, int]]:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from plimsoll.errors import ErrorCatcher, PlimsollError
+from plimsoll.errors import ErrorCatcher, PlimsollError, place_of
 from plimsoll.hooks.event import POST_COMPACT, PRE_COMPACT, SESSION_START, HookEvent, read_event
 from plimsoll.light.dataclass import dataclass
 
@@ -37,7 +37,7 @@ def run_hook(raw: bytes, settings: HookSettings) -> str:
     answer = ""
     with ErrorCatcher() as caught:
         answer = _answer(read_event(raw), settings)
-    _log(caught.error)
+    note_failure(caught.error)
     return answer
 
 
@@ -51,12 +51,7 @@ def take_in_file(path: str, store: str | None = None, *, wait: bool = False, giv
         from plimsoll.hooks.taking_in import take_in_all  # noqa: PLC0415 - it brings the whole program with it
 
         take_in_all(path, store, wait=wait, gives_way=gives_way)
-    _log(caught.error)
-
-
-def _log(error: Exception | None) -> None:
-    if error is not None:
-        note_failure(error)
+    note_failure(caught.error)
 
 
 def _answer(event: HookEvent, settings: HookSettings) -> str:
@@ -115,7 +110,7 @@ def _begin_taking_in(path: str, settings: HookSettings, *, awaits: bool = False)
         words += ["--wait"] if awaits else []
         words += [] if settings.store is None else ["--store", settings.store]
         begin(words, wait_s=_WAIT_SMALL_S if is_small and not awaits else 0.0)
-    _log(beginning.error)
+    note_failure(beginning.error)
 
 
 def _notes(event: HookEvent, settings: HookSettings) -> str:
@@ -173,30 +168,20 @@ def context(text: str) -> str:
     return json.dumps(output) + "\n"
 
 
-def note_failure(error: BaseException) -> None:
-    """Add a line to the log: which error, where and when, and nothing of what was said. Never raises."""
+def note_failure(error: BaseException | None) -> None:
+    """Add a line to the log, unless nothing failed: which error, where and when, and nothing of what was said. Never raises."""
+    if error is None:
+        return
     from datetime import UTC, datetime  # noqa: PLC0415 - seldom needed
 
-    from plimsoll.hooks.state import folder, write_private  # noqa: PLC0415 - as above; with it comes what reads facts
+    from plimsoll.hooks.state import folder, private, write_private  # noqa: PLC0415 - as above; with it comes what reads facts
 
     with suppress(OSError, PlimsollError):
         path = folder() / "log"
-        line = f"{datetime.now(UTC).isoformat(timespec='seconds')} {type(error).__name__}{_place(error)}\n".encode()
-        with open(path, "ab", opener=_private) as file:
+        line = f"{datetime.now(UTC).isoformat(timespec='seconds')} {type(error).__name__}{place_of(error)}\n".encode()
+        with open(path, "ab", opener=private) as file:
             size_bytes = file.tell()
             file.write(line)
         if size_bytes > LOG_BYTES_MAX - len(line):
             kept = path.read_bytes()[-LOG_BYTES_MAX // 2 :]
             write_private(path, kept.partition(b"\n")[2])
-
-
-def _place(error: BaseException) -> str:
-    """The line of plimsoll that raised it."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return "" if trace is None else f" at {Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}"
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

@@ -28,7 +28,7 @@ _VERSION = 1
 _CHUNK_BYTES = 1 << 20
 _STATES_MAX = 64
 _SUMMARY_CHARS_MAX = 200_000
-_LOCK_STEP_S, _ROOM_STEP_S = 0.01, 0.1
+_LOCK_S, _LOCK_STEP_S, _ROOM_STEP_S = 5.0, 0.01, 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ def key_of(path: str) -> str:
     return hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:24]
 
 
-def take_in(path: str, *, lock_s: float = 5.0) -> FileState:
+def take_in(path: str, *, lock_s: float = _LOCK_S) -> FileState:
     """Read what a file has grown by since the last call, and keep what was found.
 
     `lock_s` is how long to wait for another process that reads the same file. Raises StoreUnusable, OSError.
@@ -65,7 +65,7 @@ def take_in(path: str, *, lock_s: float = 5.0) -> FileState:
     return _kept_on(path, lambda state: state, lock_s)
 
 
-def remember_summary(path: str, summary: str, *, lock_s: float = 5.0) -> FileState:
+def remember_summary(path: str, summary: str) -> FileState:
     """Take in a file, and the summary of its newest compaction, which the file itself may not have yet."""
 
     def with_summary(state: FileState) -> FileState:
@@ -74,7 +74,7 @@ def remember_summary(path: str, summary: str, *, lock_s: float = 5.0) -> FileSta
         last = LastCompaction(position=state.ledger.end, summary=summary[:_SUMMARY_CHARS_MAX], answered=False)
         return replace(state, last=last)
 
-    return _kept_on(path, with_summary, lock_s)
+    return _kept_on(path, with_summary, _LOCK_S)
 
 
 def _kept_on(path: str, change: Callable[[FileState], FileState], lock_s: float) -> FileState:
@@ -181,13 +181,14 @@ def write_private(path: Path, data: bytes) -> None:
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     with ExitStack() as undo:
         undo.callback(draft.unlink, missing_ok=True)
-        with open(draft, "wb", opener=_new) as file:
+        with open(draft, "wb", opener=private) as file:
             file.write(data)
         draft.replace(path)
         undo.pop_all()
 
 
-def _new(path: str, flags: int) -> int:
+def private(path: str, flags: int) -> int:
+    """Opens a file for its owner only, and no link."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
 
 

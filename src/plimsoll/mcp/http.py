@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import ipaddress
 import socket
 from collections.abc import Callable
 
@@ -18,7 +17,7 @@ from plimsoll.light.regex import regex
 from plimsoll.limits import MCP_TOKEN_CHARS_MIN
 from plimsoll.mcp.server import server_for
 from plimsoll.mcp.sessions import ServedSessions
-from plimsoll.policy.validation import token_or_none
+from plimsoll.policy.validation import is_loopback, token_or_none
 
 PATH = "/mcp"
 _ADDRESS = regex(r"(?:\[([0-9a-fA-F:.]{2,45})\]|([A-Za-z0-9.-]{1,253})):([0-9]{1,5})")
@@ -50,17 +49,10 @@ async def serve_http(
     token: str | None = None,
     started: Callable[[str], None] = lambda _url: None,
 ) -> None:
-    """Serve any number of clients until the process is interrupted.
+    """Serve any number of clients until the process is interrupted. Port 0 is any free one; `started` is called with the URL.
 
-    Args:
-        sessions: what is served.
-        host: the address to listen on.
-        port: its port; 0 for any free one.
-        token: what clients send as `Authorization: Bearer ...`; None: no token, on loopback addresses only.
-        started: called once with the URL when clients can connect.
-
-    Raises: SettingError for another address without a token, OSError if it cannot be listened on.
-
+    Clients send the token as `Authorization: Bearer ...`; None: no token, on loopback addresses only. Raises SettingError for
+    another address without a token, OSError if it cannot be listened on.
     """
     wanted = checked_token(token)
     if wanted is None and not is_loopback(host):
@@ -98,14 +90,6 @@ def guarded(sessions: ServedSessions, hosts: list[str], token: str | None) -> AS
         await app(scope, receive, send)
 
     return checked
-
-
-def is_loopback(host: str) -> bool:
-    """True if an address can be reached from this machine only."""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _listening(host: str, port: int) -> socket.socket:

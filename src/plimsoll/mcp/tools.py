@@ -20,12 +20,20 @@ Run: TypeAlias = Callable[[ServedSessions, dict[str, Any]], str]
 
 _MEMORIES, _MEMORIES_MAX = 10, 25
 
-_SESSION = {
-    "type": "string",
-    "description": "The session's name, as status lists it; the running one if left out.",
-}
-_FOCUS = {"type": "string", "description": "What matters now, in a few words: messages about it stay longer."}
-_TARGET = {"type": "integer", "minimum": 1, "description": "Tokens to come down to; the policy's target if left out."}
+
+def _text(description: str) -> dict[str, Any]:
+    """The schema of a text."""
+    return {"type": "string", "description": description}
+
+
+def _whole(description: str, least: int = 1) -> dict[str, Any]:
+    """The schema of a whole number."""
+    return {"type": "integer", "minimum": least, "description": description}
+
+
+_SESSION = _text("The session's name, as status lists it; the running one if left out.")
+_FOCUS = _text("What matters now, in a few words: messages about it stay longer.")
+_TARGET = _whole("Tokens to come down to; the policy's target if left out.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,10 +168,7 @@ TOOLS: Sequence[ServedTool] = (
             "with excerpts, each with its message (such as m12), who said it, and a reference for read."
         ),
         properties={
-            "query": {
-                "type": "string",
-                "description": "Words that the text has in it: names, identifiers, paths, numbers.",
-            },
+            "query": _text("Words that the text has in it: names, identifiers, paths, numbers."),
             "session": _SESSION,
         },
         required=("query",),
@@ -177,16 +182,9 @@ TOOLS: Sequence[ServedTool] = (
             "was cut, or a whole message by its name (such as m12). A long text comes in pages: read on with offset."
         ),
         properties={
-            "reference": {
-                "type": "string",
-                "description": "The reference, such as m12.0-3fa9c1d2, or m12 for the whole message.",
-            },
-            "offset": {"type": "integer", "minimum": 0, "description": "Character to begin at; 0 if left out."},
-            "limit": {
-                "type": "integer",
-                "minimum": 1,
-                "description": "Characters to read at most; a page if left out.",
-            },
+            "reference": _text("The reference, such as m12.0-3fa9c1d2, or m12 for the whole message."),
+            "offset": _whole("Character to begin at; 0 if left out.", least=0),
+            "limit": _whole("Characters to read at most; a page if left out."),
             "session": _SESSION,
         },
         required=("reference",),
@@ -200,8 +198,8 @@ TOOLS: Sequence[ServedTool] = (
             "comes with who said it, when, and in which session. Use it at the beginning of a task."
         ),
         properties={
-            "query": {"type": "string", "description": "A few words to look for."},
-            "limit": {"type": "integer", "minimum": 1, "description": "Memories at most; 10 if left out."},
+            "query": _text("A few words to look for."),
+            "limit": _whole("Memories at most; 10 if left out."),
         },
         required=("query",),
         run=_memory_search,
@@ -233,10 +231,7 @@ TOOLS: Sequence[ServedTool] = (
         title="Undo a compaction",
         description="Undo a compaction of a session and those after it: its view is again what it was.",
         properties={
-            "compaction": {
-                "type": "string",
-                "description": "The compaction, as status names it; the newest if left out.",
-            },
+            "compaction": _text("The compaction, as status names it; the newest if left out."),
             "session": _SESSION,
         },
         changes=True,

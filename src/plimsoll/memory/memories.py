@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, get_args
 
 from plimsoll.errors import Closes, ErrorCatcher, SettingError
 from plimsoll.light.brief import Fact, ShortRepr
-from plimsoll.limits import MEMORIES_MAX, MEMORY_TEXT_CHARS_MAX, TIME_MS_MAX
+from plimsoll.limits import MEMORIES_MAX, MEMORY_TEXT_CHARS_MAX
 from plimsoll.memory.meaning import meaning_of
 from plimsoll.memory.merging import Merging, with_earlier, without_origins
 from plimsoll.memory.notes import NOTES_TOKENS_MAX, notes_of
@@ -17,7 +17,7 @@ from plimsoll.memory.ranking import most_important, surplus
 from plimsoll.memory.scopes import Scopes
 from plimsoll.memory.secrets import holds_secret
 from plimsoll.memory.statements import read
-from plimsoll.policy.validation import boolean, integer, one_of, short_repr, text_or_none
+from plimsoll.policy.validation import boolean, integer, one_of, short_repr, text_or_none, unix_ms
 from plimsoll.protocols import Memory, MemoryKind, MemoryOrigin, MemoryStore, Speaker, TokenCounter
 from plimsoll.summary.ledger.sentences import line
 from plimsoll.tokens.counter import counter_for
@@ -91,7 +91,7 @@ class Memories(ShortRepr, Closes):
         found = read(said)
         chosen = one_of("kind", kind, _KINDS) if kind is not None else found.kind if found else "fact"
         is_local = chosen in ("decision", "fact") or (found is not None and found.is_local)
-        now = _now_ms() if time_ms is None else _moment(time_ms)
+        now = _now_ms() if time_ms is None else unix_ms("time_ms", time_ms)
         draft = Memory(
             id="",
             text=said,
@@ -281,12 +281,6 @@ class Memories(ShortRepr, Closes):
 
 def _now_ms() -> int:
     return int(time.time() * 1000)
-
-
-def _moment(time_ms: object) -> int:
-    if isinstance(time_ms, bool) or not isinstance(time_ms, int) or not 0 <= time_ms <= TIME_MS_MAX:
-        raise SettingError("time_ms", f"Unix time in milliseconds is needed, not {short_repr(time_ms)}")
-    return time_ms
 
 
 def _origin(time_ms: int, session: str | None, message: str | None, tool: str | None) -> MemoryOrigin:

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, TypeVar
 
 from plimsoll.errors import SettingError
-from plimsoll.limits import SETTING_TOKENS_MAX
+from plimsoll.limits import SETTING_TOKENS_MAX, TIME_MS_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -52,6 +52,20 @@ def number_or_none(field: str, value: object) -> float | None:
     raise SettingError(field, f"a number is needed, not {short_repr(value)}")
 
 
+def seconds(field: str, value: object) -> float:
+    """A number of seconds from 0 on. Booleans and NaN are refused."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
+        raise SettingError(field, f"a number of seconds, 0 or more, is needed, not {short_repr(value)}")
+    return value
+
+
+def unix_ms(field: str, value: object) -> int:
+    """Unix time in milliseconds, in the years 1970 to 9999."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= TIME_MS_MAX:
+        raise SettingError(field, f"Unix time in milliseconds is needed, not {short_repr(value)}")
+    return value
+
+
 def char_slice(offset: object, limit: object) -> slice:
     """The slice of characters for `offset` and `limit`. Negative values count as 0."""
     for field, value in (("offset", offset), ("limit", limit)):
@@ -86,6 +100,16 @@ def token_or_none(value: object) -> str | None:
     if not value.strip():
         raise SettingError("token", "is empty; to serve without a token, leave it out")
     return value
+
+
+def is_loopback(host: str) -> bool:
+    """True for an address, or the name, of this computer alone."""
+    from ipaddress import ip_address  # noqa: PLC0415 - only a server needs it
+
+    try:
+        return host.lower() == "localhost" or ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
 
 
 def short_repr(value: object) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterable
 from typing import Final
 from urllib.parse import urlsplit
@@ -10,7 +9,7 @@ from urllib.parse import urlsplit
 from plimsoll.errors import SettingError
 from plimsoll.light.dataclass import dataclass
 from plimsoll.light.regex import regex
-from plimsoll.policy.validation import integer, short_repr, token_or_none
+from plimsoll.policy.validation import integer, is_loopback, short_repr, token_or_none
 
 PORT: Final = 8790
 _HOST = regex(r"[a-z0-9.-]{1,253}(?::[0-9]{1,5})?|\[[0-9a-f:.]{2,45}\](?::[0-9]{1,5})?")
@@ -101,16 +100,6 @@ def upstream_origin(upstream: str) -> str:
     if " " in upstream or port == 0:
         raise SettingError("upstream", "is no URL")
     return upstream.rstrip("/")
-
-
-def is_loopback(host: str) -> bool:
-    """True for an address, or the name, of this computer alone."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def _host(value: str) -> str:

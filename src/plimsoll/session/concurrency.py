@@ -17,8 +17,8 @@ from contextvars import ContextVar, copy_context
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from plimsoll.errors import SettingError, on_failure
-from plimsoll.policy.validation import short_repr
+from plimsoll.errors import on_failure
+from plimsoll.policy.validation import seconds
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -194,9 +194,7 @@ def in_worker(function: Callable[[], Result]) -> Awaitable[Result]:
 
 def pauses_s(wait_s: object) -> Iterator[float]:
     """Yield the pauses between tries until `wait_s` seconds have passed. Raises SettingError."""
-    if isinstance(wait_s, bool) or not isinstance(wait_s, (int, float)) or not wait_s >= 0:
-        raise SettingError("wait_s", f"a number of seconds, 0 or more, is needed, not {short_repr(wait_s)}")
-    return _pauses_s(float(min(wait_s, sys.maxsize)))
+    return _pauses_s(float(min(seconds("wait_s", wait_s), sys.maxsize)))
 
 
 def _pauses_s(wait_s: float) -> Iterator[float]:

@@ -13,9 +13,8 @@ from plimsoll.environment.layers import Filter
 from plimsoll.errors import ReferenceNotFound, SessionDamaged, SettingError
 from plimsoll.formats.wire import copied
 from plimsoll.light.dataclass import dataclass
-from plimsoll.limits import TIME_MS_MAX
 from plimsoll.message import Message
-from plimsoll.policy.validation import integer, number_or_none, short_repr
+from plimsoll.policy.validation import integer, number_or_none, short_repr, unix_ms
 from plimsoll.protocols import Record
 from plimsoll.records.compactions import compaction_at
 from plimsoll.records.history import Branch
@@ -140,12 +139,7 @@ def checked_times(times_ms: Sequence[int | None], count: int) -> list[int | None
     times = list(times_ms) if isinstance(times_ms, Sequence) and not isinstance(times_ms, (str, bytes)) else []
     if len(times) != count:
         raise SettingError("times_ms", "one time is needed for each message")
-    for at_ms in times:
-        if at_ms is not None and (
-            isinstance(at_ms, bool) or not isinstance(at_ms, int) or not 0 <= at_ms <= TIME_MS_MAX
-        ):
-            raise SettingError("times_ms", f"Unix milliseconds are needed, not {short_repr(at_ms)}")
-    return times
+    return [None if at_ms is None else unix_ms("times_ms", at_ms) for at_ms in times]
 
 
 def _back(read: Callable[[int, int], Iterator[Record]], stop: int) -> Iterator[Record]:

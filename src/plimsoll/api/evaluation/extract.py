@@ -116,13 +116,9 @@ def probes_of(messages: Sequence[Message], *, spread: bool = True) -> list[Probe
         (_errors, PER_KIND_MAX),
         (_statements, STATEMENTS_MAX),
     ):
-        distinct = _distinct(make(material))
+        distinct = list({(probe.kind, probe.answer): probe for probe in make(material)}.values())
         found += _spread(distinct, most) if spread else distinct
     return sorted(found, key=lambda probe: (probe.position, probe.kind, probe.answer))
-
-
-def _distinct(probes: Iterator[Probe]) -> list[Probe]:
-    return list({(probe.kind, probe.answer): probe for probe in probes}.values())
 
 
 def _spread(probes: list[Probe], most: int) -> list[Probe]:
@@ -222,13 +218,8 @@ def _files(material: Material) -> Iterator[Probe]:
         for call in message.calls:
             for path in _changed(call):
                 name = path.rsplit("/", 1)[-1]
-                yield Probe(
-                    kind="file",
-                    question=f"What is the path of the file {name} that was changed?",
-                    answer=path,
-                    match="path",
-                    position=position,
-                )
+                question = f"What is the path of the file {name} that was changed?"
+                yield Probe(kind="file", question=question, answer=path, match="path", position=position)
 
 
 def _changed(call: ToolCall) -> Iterator[str]:
@@ -248,14 +239,8 @@ def _outcomes(material: Material) -> Iterator[Probe]:
         command = _command(call)
         lines = [line.strip() for line in content.splitlines() if len(line.strip()) >= 8]
         if command and _RUNS_CHECKS.search(command) and lines:
-            answer = lines[-1][:_LINE_CHARS_MAX]
-            last[command] = Probe(
-                kind="outcome",
-                question=f"What did the last run of {command[:_CALL_CHARS]} report?",
-                answer=answer,
-                match="exact",
-                position=position,
-            )
+            question, answer = f"What did the last run of {command[:_CALL_CHARS]} report?", lines[-1][:_LINE_CHARS_MAX]
+            last[command] = Probe(kind="outcome", question=question, answer=answer, match="exact", position=position)
     yield from last.values()
 
 
@@ -264,14 +249,8 @@ def _errors(material: Material) -> Iterator[Probe]:
     for position, call, content in _answered(material):
         found = next((line.strip() for line in content.splitlines() if _is_error(line)), "")
         if len(found) in _ANSWER_CHARS:
-            subject = _command(call)[:_CALL_CHARS] or call.name
-            yield Probe(
-                kind="error",
-                question=f"Which error did {subject} meet?",
-                answer=found,
-                match="exact",
-                position=position,
-            )
+            question = f"Which error did {_command(call)[:_CALL_CHARS] or call.name} meet?"
+            yield Probe(kind="error", question=question, answer=found, match="exact", position=position)
 
 
 def _is_error(line: str) -> bool:

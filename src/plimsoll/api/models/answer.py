@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from importlib import import_module
 from typing import Any, Final
 
-from plimsoll.errors import ErrorCatcher, PlimsollError, SettingError
+from plimsoll.errors import ErrorCatcher, MissingExtra, PlimsollError, SettingError
 from plimsoll.light.dataclass import dataclass
 from plimsoll.policy.validation import short_repr
 
@@ -61,11 +62,15 @@ def sendable(prompt: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:
     ]
 
 
-def client_of(make: Callable[..., Any], settings: ModelSettings) -> Any:
-    """A client of an SDK. Its own retries are off: the caller asks once more, and then rules write.
+def client_of(package: str, kind: str, settings: ModelSettings) -> Any:
+    """A client of an SDK's class. Its own retries are off: the caller asks once more, and then rules write.
 
-    Raises SettingError for what the SDK refuses, such as a missing key.
+    Raises MissingExtra without the package, SettingError for what the SDK refuses, such as a missing key.
     """
+    try:
+        make = getattr(import_module(package), kind)
+    except ImportError as error:
+        raise MissingExtra(package, needed_for=f"a summarizer on {kind}'s API") from error
     given = {} if settings.base_url is None else {"base_url": settings.base_url}
     with ErrorCatcher() as made:
         return make(timeout=settings.timeout_s, max_retries=0, **given)

@@ -6,7 +6,6 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.api.models.answer import ModelSettings, client_of, is_async, output_tokens, sendable, usable
-from plimsoll.errors import MissingExtra
 
 if TYPE_CHECKING:
     from plimsoll.compaction.task import SummaryRequest
@@ -17,7 +16,7 @@ class AnthropicSummarizer:
 
     def __init__(self, settings: ModelSettings, client: Any = None) -> None:
         self._settings = settings
-        self._client = _client(settings) if client is None else client
+        self._client = client_of("anthropic", "Anthropic", settings) if client is None else client
         self._is_async = is_async(self._client, "messages.create")
 
     def summarize(self, request: SummaryRequest) -> str | Awaitable[str]:
@@ -46,14 +45,6 @@ class AnthropicSummarizer:
             "timeout": self._settings.timeout_s,
             **({"system": "\n\n".join(system)} if system else {}),
         }
-
-
-def _client(settings: ModelSettings) -> Any:
-    try:
-        from anthropic import Anthropic  # noqa: PLC0415 - an optional package
-    except ImportError as error:
-        raise MissingExtra("anthropic", needed_for="a summarizer on Anthropic's API") from error
-    return client_of(Anthropic, settings)
 
 
 def _text(message: Any) -> str:

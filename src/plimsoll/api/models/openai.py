@@ -15,7 +15,6 @@ from plimsoll.api.models.answer import (
     sendable,
     usable,
 )
-from plimsoll.errors import MissingExtra
 
 if TYPE_CHECKING:
     from plimsoll.compaction.task import SummaryRequest
@@ -26,7 +25,7 @@ class OpenAISummarizer:
 
     def __init__(self, settings: ModelSettings, client: Any = None) -> None:
         self._settings = settings
-        self._client = _client(settings) if client is None else client
+        self._client = client_of("openai", "OpenAI", settings) if client is None else client
         self._is_async = is_async(self._client, "chat.completions.create")
 
     def summarize(self, request: SummaryRequest) -> str | Awaitable[str]:
@@ -51,14 +50,6 @@ class OpenAISummarizer:
             "timeout": self._settings.timeout_s,
             limit: output_tokens(request.tokens_max),
         }
-
-
-def _client(settings: ModelSettings) -> Any:
-    try:
-        from openai import OpenAI  # noqa: PLC0415 - an optional package
-    except ImportError as error:
-        raise MissingExtra("openai", needed_for="a summarizer on OpenAI's API") from error
-    return client_of(OpenAI, settings)
 
 
 def _is_openai(client: Any) -> bool:

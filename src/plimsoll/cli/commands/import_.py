@@ -8,7 +8,7 @@ import sys
 from dataclasses import asdict
 
 import plimsoll
-from plimsoll.cli.options import TOOL_NAMES, add_budget, add_store, count, flag, option
+from plimsoll.cli.options import TOOL_NAMES, add_budget, add_store, budget_of, count, flag, option
 from plimsoll.cli.output import DONE, Refused, WrongUsage, note, print_json, say, show, working
 from plimsoll.cli.source import label_of, load, note_findings, read_raw, readable
 from plimsoll.report.figures import number, pluralize, size, when
@@ -118,16 +118,10 @@ def _import(file: str, arguments: argparse.Namespace) -> int:
         findings = loaded[0].findings
         if isinstance(loaded[0], plimsoll.Conversation) and not loaded[0].messages:
             raise Refused(f"{label_of(file)}: there are no messages in it")
-        options = {
-            "model": arguments.model,
-            "max_tokens": arguments.max_tokens,
-            "policy": arguments.policy,
-        }
         path = None if file == "-" else os.path.abspath(file)  # noqa: PTH100
         file_of = {"path": path, "name": arguments.name, "store": arguments.store}
-        session = plimsoll.import_file(
-            loaded.pop(), **file_of, **options
-        )  # which lets go of it before it opens the session
+        # which lets go of it before it opens the session
+        session = plimsoll.import_file(loaded.pop(), **file_of, **budget_of(arguments))
     note_findings(findings)
     with session:
         return _done(session, as_json=arguments.json)
@@ -135,7 +129,7 @@ def _import(file: str, arguments: argparse.Namespace) -> int:
 
 def _update(file: str, arguments: argparse.Namespace) -> int:
     """What a file has grown by, into the session that was made of it."""
-    if any((arguments.model, arguments.max_tokens, arguments.policy)):
+    if any(budget_of(arguments).values()):
         raise WrongUsage("import: --update keeps the session's own budget, model and policy")
     if arguments.name is None and file == "-":
         raise WrongUsage("import: --update of standard input needs --as NAME")

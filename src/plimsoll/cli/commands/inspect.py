@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 import plimsoll
-from plimsoll.cli.options import add_budget, add_file, option
+from plimsoll.cli.options import add_budget, add_file, budget_of, option
 from plimsoll.cli.output import DONE, WrongUsage, emit, print_json, show, tell, working
 from plimsoll.cli.source import is_session, label_of, open_session, preload, read
 from plimsoll.report.terminal import inspected, line
@@ -42,11 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _inspected(arguments: argparse.Namespace) -> tuple[plimsoll.Inspection, str]:
     """What was found, and the page of it where one is asked for: that of a session is drawn while it is open."""
-    options: dict[str, Any] = {
-        "model": arguments.model,
-        "max_tokens": arguments.max_tokens,
-        "policy": arguments.policy,
-    }
+    options = budget_of(arguments)
     if is_session(arguments.file):
         with open_session(arguments.file, arguments.store, **options) as session, working("inspecting", session):
             found = session.inspect()
