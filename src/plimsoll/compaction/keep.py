@@ -10,6 +10,7 @@ from plimsoll.compaction.normalize import LABELLED
 from plimsoll.compaction.notes import OPENER
 from plimsoll.compaction.view_message import ViewExchange, ViewMessage
 from plimsoll.compaction.working_view import WorkingView
+from plimsoll.formats.exchange import speaks
 from plimsoll.message import Opaque, Reasoning, text_message
 
 SYSTEM = "system text"
@@ -80,7 +81,7 @@ def mark_kept(view: WorkingView, pins: Collection[int], goal_tokens: int, *, las
     for exchange in view.exchanges:
         exchange.kept_as = None
     _mark(_leading_system(view.exchanges), SYSTEM)
-    requests = [exchange for exchange in view.exchanges if exchange.is_request]
+    requests = _requests(view.exchanges)
     _mark(requests[-1:], NEWEST_REQUEST)
     _mark(_newest(view.exchanges), NEWEST_EXCHANGE if requests else NEWEST_MESSAGE)
     _mark(_last(view.exchanges, last_messages), LAST_MESSAGES)
@@ -89,6 +90,14 @@ def mark_kept(view: WorkingView, pins: Collection[int], goal_tokens: int, *, las
     _mark(_compacted(view.exchanges), COMPACTED)
     _mark(_later_system(view.exchanges, int(goal_tokens * _LATER_SYSTEM_SHARE)), PINNED)
     _mark(_openers(view.exchanges), OPENING)
+
+
+def _requests(exchanges: list[ViewExchange]) -> list[ViewExchange]:
+    """The requests of the user. The first words in the user's role are one, also where they look like a tool's output."""
+    for index, exchange in enumerate(exchanges):
+        if exchange.entries[0].origin == "history" and any(map(speaks, exchange.original.messages)):
+            return [exchange, *(later for later in exchanges[index + 1 :] if later.is_request)]
+    return []
 
 
 def _mark(exchanges: Iterable[ViewExchange], reason: str) -> None:

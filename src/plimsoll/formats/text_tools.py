@@ -38,6 +38,7 @@ _FOOTER = regex(
 
 _FOOTER_CHARS = 800
 _FENCED = regex(r"```([\w+-]{0,20})[^\S\n]{0,8}\n(.*)\n?```\s{0,8}\Z", re.DOTALL)
+_INLINE = regex(r"```([^`\n]{1,400})```[^\S\n]{0,4}\Z")
 _ACTION = regex(
     r"^\s{0,8}\**action\**:\**\s{0,8}([^\n]{1,4000})(?:\n\s{0,8}\**action input\**:\**\s{0,8}(.{0,8000}))?",
     re.IGNORECASE | re.MULTILINE | re.DOTALL,
@@ -55,7 +56,7 @@ _LEAD = regex(
     r"\A\s{0,8}(?:discussion|thought|reasoning)s?:?\s{1,8}|\s{1,8}(?:command|action):?\s{0,8}\Z", re.IGNORECASE
 )
 _SHELLS = frozenset(("", "bash", "sh", "shell", "zsh", "console"))
-_END_TAG_CHARS = 60
+_END_TAG_CHARS, _INLINE_CHARS = 60, 500
 _SEARCHED_CHARS = 20_000
 """An action stands in this much of the end of an answer."""
 
@@ -79,7 +80,7 @@ def action_in(text: str) -> Action | None:
     """The action at the end of an answer, if there is one."""
     skipped = max(0, len(text) - _SEARCHED_CHARS)
     end = text[skipped:]
-    for read in (_fenced, _labelled, _tagged):
+    for read in (_fenced, _inline, _labelled, _tagged):
         if (found := read(end)) is not None:
             start, name, arguments = found
             said = _LEAD.sub("", text[: skipped + start])
@@ -87,16 +88,19 @@ def action_in(text: str) -> Action | None:
     return None
 
 
-def as_calls(messages: Sequence[Message]) -> Sequence[Message]:
+def as_calls(messages: Sequence[Message], start: int) -> Sequence[Message]:
     """The messages, with actions in text as calls and their outputs as results; unchanged if there are none. Linear.
 
-    An answer's action is a call only if its output follows. For reading: such messages are not sent.
+    An answer's action is a call only if its output follows, and an output follows an answer. `start` is the position of the first
+    message in its history. For reading: such messages are not sent.
     """
     if not any(_holds_output(message) for message in messages):
         return messages
     made = list(messages)
+    is_answered = start > 0
     for index, message in enumerate(messages):
-        if not _holds_output(message):
+        is_answered = is_answered or message.role == "assistant"
+        if not is_answered or not _holds_output(message):
             continue
         id, before = f"text-{index}", messages[index - 1] if index else None
         if before is not None and before.role == "assistant" and not before.calls:
@@ -128,6 +132,15 @@ def _fenced(text: str) -> tuple[int, str, dict[str, Any]] | None:
         return None
     language, body = found[1].lower(), found[2].strip()
     return (found.start(), *(_command(body) if language in _SHELLS else (language, {"code": body})))
+
+
+def _inline(text: str) -> tuple[int, str, dict[str, Any]] | None:
+    """Code in the last line: the verb of a browser and what it is for, or a command."""
+    found = _INLINE.search(text[-_INLINE_CHARS:].rstrip())
+    if found is None:
+        return None
+    verb, _, rest = found[1].strip().partition(" ")
+    return text.rstrip().rfind("```", 0, -3), verb[:60], {"input": rest}
 
 
 def _command(body: str) -> tuple[str, dict[str, Any]]:

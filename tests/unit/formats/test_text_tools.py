@@ -31,6 +31,7 @@ ACTIONS = [
     ("DISCUSSION\nLook first.\n```bash\nls\npwd\n```\n", "Look first.", "bash", {"command": "ls\npwd"}),
     ("```python\nprint(4)\n```", "", "python", {"code": "print(4)"}),
     ("```\nopen src/a.py 40\n```", "", "open_file", {"path": "src/a.py"}),
+    ("The next action is ```click [23]```", "The next action is", "click", {"input": "[23]"}),
     ("```\nold\n```\nand then\n```\nnew\n```", "```\nold\n```\nand then", "bash", {"command": "new"}),
     ('Thought: which?\nAction: search\nAction Input: {"query": "x"}', "which?", "search", {"query": "x"}),
     ("Thought: which?\nAction: lookup[Lisbon]", "which?", "lookup", {"input": "Lisbon"}),
@@ -96,8 +97,8 @@ def test_an_action_is_a_call_only_where_its_output_follows() -> None:
     talk = _messages("How do I list files?", "So:\n```\nls\n```", "Thanks!")
     run = _messages("Fix it.", "So:\n```\nls\n```", "OBSERVATION:\na.py", "```\ncat a.py\n```")
 
-    assert as_calls(talk) is talk
-    task, asked, answered, newest = as_calls(run)
+    assert as_calls(talk, 0) is talk
+    task, asked, answered, newest = as_calls(run, 0)
     assert (task, newest) == (run[0], run[3])
     assert [call.id for call in asked.calls] == [result.call_id for result in answered.results]
     assert (asked.text, answered.results[0].content) == ("So:\n", "a.py")

@@ -154,7 +154,7 @@ class Reading:
         """Extend `base` by `messages`, at positions from `start` on."""
         self.base = base
         skipped = max(0, base.end - start)
-        self._new, self._start = as_calls(messages[skipped:]), start + skipped
+        self._new, self._start = as_calls(messages[skipped:], start + skipped), start + skipped
         self._checkpoints: list[tuple[int, _Reader]] = []
         """Copies of the reader, with the number of messages each has read."""
         self.ledger = base
@@ -168,7 +168,7 @@ class Reading:
 
     def ledger_of(self, messages: Sequence[Message], start: int) -> Ledger | None:
         """Return `extend(base, messages, start)`; None unless `messages` are a slightly shorter prefix of those read."""
-        new = as_calls(messages[max(0, self.base.end - start) :])
+        new = as_calls(messages[max(0, self.base.end - start) :], self._start)
         if start + len(messages) - len(new) != self._start or not 0 < len(new) <= len(self._new):
             return None
         counts = self.base.counts.plus(new)
