@@ -17,9 +17,9 @@ from plimsoll.message import FormatName
 
 FIT_MODULES_MAX = 20
 APPEND_MODULES_MAX = 14
-APPEND_CALLS_MAX = {"openai-chat": (65, 126, 100), "anthropic": (66, 124, 130)}
+APPEND_CALLS_MAX = {"openai-chat": (55, 121, 97), "anthropic": (55, 113, 122)}
 """Functions that run in one append, of a request, a call and a result."""
-VIEW_CALLS_MAX = {"openai-chat": (165, 420, 160), "anthropic": (200, 480, 185)}
+VIEW_CALLS_MAX = {"openai-chat": (155, 385, 145), "anthropic": (187, 440, 167)}
 """Functions that run in the view after each of them."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeGuard
 
 from plimsoll.errors import FormatError
 from plimsoll.formats.detect import refuse_calls_of_another
@@ -69,7 +69,7 @@ def received(messages: object) -> Received:
 
     A whole response is replaced by its messages. Raises FormatError, naming the position.
     """
-    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable) or _is_model(messages):
+    if type(messages) is not list and not _is_iterable(messages):
         raise FormatError(f"messages must be a list, not {type(messages).__name__}{_instead(messages)}")
     wires: list[Wire] = []
     declared: FormatName | None = None
@@ -109,6 +109,13 @@ def decode_received(taken: Received, format: Format, position: int | None = None
         if taken.may_tell:
             refuse_calls_of_another(wire, format.name, at)
         yield format.decode(wire, at)
+
+
+def _is_iterable(messages: object) -> TypeGuard[Iterable[object]]:
+    """True for what yields messages one after another: not text, a mapping or an object of an SDK."""
+    return (
+        isinstance(messages, Iterable) and not isinstance(messages, (str, bytes, Mapping)) and not _is_model(messages)
+    )
 
 
 def _instead(given: object) -> str:

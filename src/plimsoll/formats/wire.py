@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 from plimsoll.errors import FormatError, LimitExceeded, PlimsollError
 from plimsoll.limits import JSON_VALUES_MAX, NESTING_DEPTH_MAX, WHOLE_NUMBER_BITS_MAX
@@ -84,7 +84,9 @@ def _copied(value: Any, depth: int, room: list[int]) -> Any:
     if type(value) is dict or isinstance(value, Mapping):
         return _copied_mapping(value, depth, room)
     if isinstance(value, (list, tuple)):
-        _enter(len(value), depth, room)
+        room[0] -= len(value)
+        if depth <= 0 or room[0] < 0:
+            _refuse_size(depth)
         return [item if type(item) in _ATOMS else _copied(item, depth - 1, room) for item in value]
     if isinstance(value, str):
         return str.__str__(value)
@@ -97,7 +99,9 @@ def _copied(value: Any, depth: int, room: list[int]) -> Any:
 
 
 def _copied_mapping(value: Mapping[str, Any], depth: int, room: list[int]) -> dict[str, Any]:
-    _enter(len(value), depth, room)
+    room[0] -= len(value)
+    if depth <= 0 or room[0] < 0:
+        _refuse_size(depth)
     copy: dict[str, Any] = {}
     for key, item in value.items():
         if not isinstance(key, str):
@@ -106,12 +110,10 @@ def _copied_mapping(value: Mapping[str, Any], depth: int, room: list[int]) -> di
     return copy
 
 
-def _enter(size: int, depth: int, room: list[int]) -> None:
+def _refuse_size(depth: int) -> NoReturn:
     if depth <= 0:
         raise FormatError(f"nested deeper than {NESTING_DEPTH_MAX} levels")
-    room[0] -= size
-    if room[0] < 0:
-        raise LimitExceeded("JSON_VALUES_MAX", allowed=JSON_VALUES_MAX)
+    raise LimitExceeded("JSON_VALUES_MAX", allowed=JSON_VALUES_MAX)
 
 
 def plain(value: Any) -> Any:

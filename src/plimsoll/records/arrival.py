@@ -88,6 +88,9 @@ class Requests:
 _HALF = "\\ud"
 """How the escape of a surrogate half begins, or of a character beyond the basic plane."""
 
+_SEARCHED_CHARS_MAX = 2_000
+"""In longer JSON it takes less time to ask each string whether it is ASCII than to search for escapes."""
+
 
 class Arrivals:
     """The record drafts of an append. `take` applies the records after they were written.
@@ -221,7 +224,7 @@ def as_stored(message: Message, format: Format, position: int) -> tuple[Message,
         text = ascii_text(message.wire)
     except ValueError:
         return message, None
-    if _HALF not in text or not _holds_halves(message.wire):
+    if (len(text) <= _SEARCHED_CHARS_MAX and _HALF not in text) or not _holds_halves(message.wire):
         return message, text
     return format.decode(json.loads(text), position), text
 
