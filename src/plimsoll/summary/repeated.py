@@ -1,12 +1,16 @@
-"""Facts that another section of the summary says as well."""
+"""Facts that another section of the summary says as well, and lines that every call prints."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.calls import brief_of
+from plimsoll.summary.ledger.identifiers import is_output
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from plimsoll.summary.ledger import Fact, Ledger
 
 _START_CHARS = 80
@@ -16,10 +20,33 @@ _LABEL_WEIGHT = 0.4
 """What a command is still worth if its only outcome are values that stand under its name."""
 
 
+_STAMPED_MIN = 3
+"""Programs of which each prints a line with the same words before its value, from which on it is a stamp: `Chunk ID: 4bdf6f`."""
+
+_UP_TO_DIGIT = regex(r"\S*[0-9]")
+
+
 def values(ledger: Ledger) -> tuple[Fact, ...]:
-    """Return the values, without the lines that are errors."""
+    """Return the values, without the lines that are errors, and without the stamps of a program that runs the calls."""
     errors = {fact.text[:_START_CHARS] for fact in ledger.of("error")}
-    return tuple(fact for fact in ledger.of("identifier") if fact.text[:_START_CHARS] not in errors)
+    found = [fact for fact in ledger.of("identifier") if fact.text[:_START_CHARS] not in errors]
+    stamps = _stamps(found)
+    return tuple(fact for fact in found if not stamps or _label(fact) not in stamps)
+
+
+def _stamps(facts: Iterable[Fact]) -> frozenset[str]:
+    """Return the labels of lines that calls of different programs print: what runs them does, not what they are for."""
+    programs: dict[str, set[str]] = {}
+    for fact in facts:
+        if label := _label(fact):
+            programs.setdefault(label, set()).add(fact.note.partition(" ")[0].partition("(")[0])
+    return frozenset(label for label, found in programs.items() if len(found) >= _STAMPED_MIN)
+
+
+def _label(fact: Fact) -> str:
+    """Return the words of a line of output before its first word with a digit, if these are all but the last; else ""."""
+    found = _UP_TO_DIGIT.search(fact.text) if is_output(fact) else None
+    return fact.text[: found.start()] if found is not None and " " not in fact.text[found.start() :] else ""
 
 
 def commands(ledger: Ledger) -> list[Fact]:

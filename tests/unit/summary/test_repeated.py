@@ -38,6 +38,26 @@ def test_a_command_that_is_the_label_of_its_values_gives_way_to_others(counter):
     assert commands.count("systemctl") > commands.count("cat ")
 
 
+def test_the_stamp_that_every_result_has_is_no_value(counter):
+    """What runs the programs prints it; the same line of one program, about what that made, is a value."""
+    messages = []
+    for n, program in enumerate(("sed -n 1p a.txt", "wc -l a.txt", "rg -n pump", "cat b.txt", "python order.py")):
+        messages += called("Bash", {"command": program}, f"Chunk ID: 4bd{n}6f\nIt is the old crane.", call_id=f"c{n}")
+        messages += called("Bash", {"command": f"python order.py {n}"}, f"Booked: BKD{n}88y", call_id=f"d{n}")
+    text = render(read(messages), tokens_max=900, counter=counter).text
+
+    assert "Chunk ID" not in text
+    assert "Booked: BKD488y" in text
+
+
+def test_the_last_line_of_a_text_is_no_outcome(counter):
+    """Times of subtitles have an arrow of their own."""
+    said = "Not yet.\n00:02:14.581 --> 00:02:14.941\nIn the bay, the old crane."
+    text = render(read(called("Bash", {"command": "sed -n 1,9p talk.vtt"}, said)), tokens_max=600, counter=counter).text
+
+    assert "-->" not in text
+
+
 @pytest.mark.parametrize(
     ("path", "stem"),
     [

@@ -16,7 +16,7 @@ _EXIT = regex(r"(?:exit(?:ed)?(?: with)?(?: status| code)?|returncode)[:= ]{1,3}
 _TOTAL = regex(
     r"\d+ (?:passed|failed|passing|failing|errors?|warnings?|tests?|issues?|files? changed)\b|^ok\s+\S+\s+|^FAIL\b"
     r"|^(?:PASS|OK|Ran \d+|Tests?:|test result:|BUILD|Finished|Successfully|Done|Compiled)\b|^\[[\w./-]+ [0-9a-f]{7,}\]"
-    r"|->|https?://",
+    r"|(?<!-)->|https?://",
     re.MULTILINE,
 )
 _FAILED_COUNT = regex(r"[1-9][0-9]{0,6} (?:failed|failing|errors?)\b")
