@@ -16,13 +16,13 @@ from plimsoll.summary.names_zh import (
     ADDRESS,
     COMMON_ATTRIBUTES,
     FUNCTION,
-    INTRODUCED,
     NAMED,
     NOISE,
     OPENING,
     QUESTION,
     TITLE,
-    flat,
+    introduced,
+    may_ask,
 )
 
 if TYPE_CHECKING:
@@ -105,14 +105,19 @@ def _of_one_topic(found: Sequence[_Said]) -> list[_Said]:
     """Each said once of a topic; a long value with digits only of the topic it was said of most."""
     votes: dict[str, Counter[str]] = {}
     for said in found:
-        votes.setdefault(said.text, Counter())[said.topic] += 1
+        if _is_distinct(said.text):
+            votes.setdefault(said.text, Counter())[said.topic] += 1
     kept: dict[tuple[str, str], _Said] = {}
     for said in found:
         topic = said.topic
-        if len(said.text) >= _DISTINCT_CHARS_MIN and has_digit(said.text):
-            topic = votes[said.text].most_common(1)[0][0]
-        kept.setdefault((topic, said.text), said._replace(topic=topic))
+        if (topics := votes.get(said.text)) is not None:
+            topic = topics.most_common(1)[0][0]
+        kept.setdefault((topic, said.text), said if topic == said.topic else said._replace(topic=topic))
     return list(kept.values())
+
+
+def _is_distinct(text: str) -> bool:
+    return len(text) >= _DISTINCT_CHARS_MIN and has_digit(text)
 
 
 class _Reader:
@@ -170,7 +175,7 @@ class _Reader:
 
     def _introduces(self, text: str) -> str:
         """The names that a question introduces; what else it asks whether one knows is asked for."""
-        return "，".join(name for name in flat(INTRODUCED.findall(text)) if self.named.search(name))
+        return "，".join(name for name in introduced(text) if self.named.search(name))
 
     def _turn(self, text: str, *, answers: bool) -> None:
         """Follow the talk to another topic.
@@ -226,15 +231,19 @@ def attributes(facts: Sequence[Fact], named: re.Pattern[str], whole: str) -> dic
     Found as what is left of questions without names and function words, when it also stands behind 的, as attributes do.
     """
     counted: Counter[str] = Counter(dict.fromkeys(COMMON_ATTRIBUTES, _ASKED_MIN * 4))
-    for fact in facts:
-        for piece in _asking(fact.text):
-            for run in _runs(named.sub(" ", piece)):
-                counted.update({run[at : at + size] for size in (2, 3, 4) for at in range(len(run) - size + 1)})
+    runs = [run for fact in facts for piece in _asking(fact.text) for run in _runs(named.sub(" ", piece))]
+    counted.update(chain.from_iterable(map(_parts, runs)))
     return {
         noun: count
         for noun, count in counted.items()
         if noun in COMMON_ATTRIBUTES or (count >= _ASKED_MIN and whole.count(f"的{noun}") >= 2)
     }
+
+
+@kept(_KEPT_MAX)
+def _parts(run: str) -> frozenset[str]:
+    """The strings of two to four characters in a run."""
+    return frozenset([run[at : at + size] for size in (2, 3, 4) for at in range(len(run) - size + 1)])
 
 
 @kept(_KEPT_MAX)
@@ -266,6 +275,8 @@ def _answer(text: str, noun: str, asked_for: Mapping[str, int]) -> str:
 @kept(_KEPT_MAX)
 def _asking(text: str) -> tuple[str, ...]:
     """Its clauses that ask."""
+    if not may_ask(text):
+        return ()
     return tuple(piece for piece in _CLAUSE.split(text) if piece and piece.strip() and QUESTION.search(piece))
 
 
@@ -274,11 +285,11 @@ def _runs_of(text: str, *, whole: bool) -> tuple[str, ...]:
     """What a sentence tells: its clauses, without questions and fillers; those of a reply or with particulars beside each other."""
     found: list[str] = []
     start = end = -1
-    at = 0
+    at, may = 0, may_ask(text)
     for stop in [*_CLAUSE.finditer(text), None]:
         to = stop.start() if stop is not None else len(text)
         piece = text[at:to]
-        asks = QUESTION.search(piece + (stop[0] if stop is not None else "")) is not None
+        asks = may and QUESTION.search(piece + (stop[0] if stop is not None else "")) is not None
         particular = _FACTUAL.search(piece) is not None
         joins = whole or particular
         tells = not asks and _says_something(shorten(piece)) and not (joins and not particular and "你" in piece)

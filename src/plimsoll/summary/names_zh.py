@@ -24,6 +24,9 @@ OPENING = regex(
 QUESTION = regex(
     r"[？?]|[吗么呢]\s*\Z|什么|哪[里儿个些年位家]?|谁|多少|几[点个年月]|怎么|多久|多[大长]|多钱|是否|啥|[吗没]\s*\Z|吗|你有(?!名)"
 )
+_MAY_ASK = regex(r"[？?吗么呢哪谁啥没]|多[少大长久钱]|几[点个年月]|怎么|是否|你有")
+"""What every find of QUESTION has a part of: most statements have none, and are not searched clause by clause."""
+
 NOISE = regex(
     r"[那它他她你您我们的了呢吗么呀啊吧是在有都还就也要个会能可以没不给这啥]|知道|请问|什么|多少|哪[里儿个些家年]?|谁|几|如何|怎[么样]"
     r"|具体|了解|告诉|一下|大概|需要|时候|记得|清楚|关于|里面|的话|多久|想问|你说"
@@ -59,9 +62,10 @@ _ASKS_NAMES = regex(r"什么|哪|谁|啥|推荐|还有")
 _TOPIC_CHARS_MAX = 24
 _TOPICS_MAX = 800
 _KEPT_MAX = 4_096
+_KNOWS = tuple(_KNOW.split("|"))
 _SOURCES = (
     (TITLE, 6, ("《",)),
-    (INTRODUCED, 4, tuple(_KNOW.split("|"))),
+    (INTRODUCED, 4, _KNOWS),
     (_CALLED, 3, ("叫", "这", "去", "到")),
     (_BESIDE, 2, ("边上", "旁边", "附近", "周边", "隔壁", "不远处")),
     (_FOREIGN, 3, ("·", "•")),
@@ -117,10 +121,22 @@ def _read(text: str) -> tuple[tuple[tuple[str, int], ...], bool]:
     names: list[tuple[str, int]] = []
     for pattern, score, needed in _SOURCES:
         if any(map(text.__contains__, needed)):
-            found = flat(pattern.findall(text))
+            found = introduced(text) if pattern is INTRODUCED else flat(pattern.findall(text))
             whole = found if pattern is TITLE else (_TRIM.sub("", name.strip()).partition("的")[0] for name in found)
             names += [(name, score) for name in whole]
-    return tuple(names), QUESTION.search(text) is not None and _ASKS_NAMES.search(text) is not None
+    asks = may_ask(text) and QUESTION.search(text) is not None and _ASKS_NAMES.search(text) is not None
+    return tuple(names), asks
+
+
+def may_ask(text: str) -> bool:
+    """Whether a text may hold a question."""
+    return _MAY_ASK.search(text) is not None
+
+
+@kept(_KEPT_MAX)
+def introduced(text: str) -> tuple[str, ...]:
+    """What questions in a text introduce."""
+    return tuple(flat(INTRODUCED.findall(text))) if any(map(text.__contains__, _KNOWS)) else ()
 
 
 @kept(_KEPT_MAX)

@@ -58,6 +58,9 @@ _OWN_WISH = regex(
 _DECIDED, _DECIDED_MAX = 0.3, 3
 """What each number, day or id in a request adds to its rank: they are what the user decided."""
 
+_ASKING_WEIGHT, _ASKING_WEIGHT_OF_TALK = 3.0, 4.0
+"""The least weight of a request in a dialogue, and of one that is a question or a wish."""
+
 _GOAL_POSITION_MAX = 1  # behind system text
 _REQUEST_LETTERS_MIN = 6  # fewer letters without the clauses are not a request
 _CUT_MARK_CHARS = 10  # about the length of ` [+123 m45]`
@@ -97,15 +100,17 @@ def _asking(ledger: Ledger) -> list[Fact]:
         return list(facts)
     if has_speakers(ledger):
         return []
-    asking = [fact for fact in facts[1:] if fact.weight >= _asking_weight(fact.text) and not is_pasted(fact.text)]
+    asking = [fact for fact in facts[1:] if fact.weight >= _ASKING_WEIGHT and _asks(fact)]
     # Where the view has the session's first messages, the first that left may be as little of a request as any other.
     goal = [fact for fact in facts[:1] if fact.position <= _GOAL_POSITION_MAX or not is_pasted(fact.text)]
     return [*goal, *asking]
 
 
-def _asking_weight(text: str) -> float:
-    """Return the minimum weight of a request in a dialogue. Questions and wishes need more, as they are often small talk."""
-    return 4.0 if _is_question(text) or _OWN_WISH.search(text) is not None else 3.0
+def _asks(fact: Fact) -> bool:
+    """Return whether a message of a dialogue requests an action. Questions and wishes need more, as they are often small talk."""
+    if fact.weight < _ASKING_WEIGHT_OF_TALK and (_is_question(fact.text) or _OWN_WISH.search(fact.text) is not None):
+        return False
+    return not is_pasted(fact.text)
 
 
 def _is_question(text: str) -> bool:

@@ -66,18 +66,18 @@ def statements(ledger: Ledger, *, named: bool) -> list[Fact]:
     )
     said = sorted([*chat, *concluded], key=lambda fact: fact.position)
     if not named:
-        return [_noted(fact, f"{fact.origin}\t{topic_of(fact)}") for fact in said]
+        return [_said(fact, fact.text, f"{fact.origin}\t{topic_of(fact)}") for fact in said]
     return [
-        fact._replace(text=fact.text.removeprefix(f"{fact.note}:").lstrip())
+        _said(fact, fact.text.removeprefix(f"{fact.note}:").lstrip(), fact.note)
         if fact.text.startswith(fact.note) or fact.text[:1].isspace()
         else fact
         for fact in said
     ]
 
 
-def _noted(fact: Fact, note: str) -> Fact:
-    """The fact with another note. Written out, because `_replace` takes three times as long."""
-    kind, key, text, position, origin, weight, mentions, last, _, state = fact
+def _said(fact: Fact, text: str, note: str) -> Fact:
+    """The fact with another text and note. Written out, because `_replace` takes three times as long."""
+    kind, key, _, position, origin, weight, mentions, last, _, state = fact
     return Fact(kind, key, text, position, origin, weight, mentions, last, note, state)
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from plimsoll.message import text_message
 from plimsoll.summary import dense
 from plimsoll.summary.ledger import Ledger, extend
 from plimsoll.summary.ledger.fact import Fact
 from plimsoll.summary.listening import likely, listen
+from plimsoll.summary.names_zh import QUESTION, may_ask
 from plimsoll.summary.rules import render
 
 CHATTER = ("It was really nice to talk with you about it all again!", "Thanks, that sounds good, I hope so too.")
@@ -68,3 +71,9 @@ def test_a_talk_that_repeats_itself_still_fills_its_summary(counter: Any) -> Non
     text = render(extend(Ledger.empty(), messages, 0), tokens_max=150, counter=counter).text
     assert text.count("gearbox") == 1
     assert text.count("cake") > 3
+
+
+@given(st.text("？?吗么呢什哪里谁多少几点个怎久大长钱是否啥没你有名 ，码头"))
+def test_every_chinese_question_is_one_that_may_ask(text: str) -> None:
+    """Whatever the pattern of questions finds in a text, the quick check in front of it finds as well."""
+    assert may_ask(text) or QUESTION.search(text) is None
