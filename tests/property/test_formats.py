@@ -14,6 +14,7 @@ from amounts import examples
 from generated import FORMATS
 from plimsoll.errors import FormatError, LimitExceeded
 from plimsoll.formats.anthropic.codec import NO_OUTPUT
+from plimsoll.formats.atoms import atoms_of, message_of
 from plimsoll.formats.convert import convert, validate
 from plimsoll.formats.registry import decode_all, format_named
 from plimsoll.message import Text, ToolResult
@@ -33,6 +34,17 @@ def test_unedited_messages_go_out_as_they_came_in(format: Any, data: st.DataObje
     found, messages = decode_all(wires, format)
     assert [json.dumps(found.encode(message)) for message in messages] == [json.dumps(wire) for wire in wires]
     assert wires == kept
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@quick
+@given(data=st.data())
+def test_a_message_and_its_atoms_say_the_same(format: Any, data: st.DataObject) -> None:
+    """A message that is decoded again from its atoms is equal to the first one, to the types of its numbers."""
+    _, messages = decode_all(data.draw(histories(format) | broken_histories(format)), format)
+    again = [message_of(atoms, 0) for message in messages if (atoms := atoms_of(message)) is not None]
+    assert again == messages
+    assert [repr(message.wire) for message in again] == [repr(message.wire) for message in messages]
 
 
 @pytest.mark.parametrize("format", FORMATS)

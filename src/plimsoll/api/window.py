@@ -177,7 +177,7 @@ class _Window:
         kept: list[ViewMessage] = []
         for entry in entries[:end]:
             message = self.meter.format.labelled(entry.message)
-            shown = entry if message is None else replace(entry, message=message, whole=False)
+            shown = entry if message is None else replace(entry, shown=message, whole=False)
             if shown.tokens - entry.tokens <= left:
                 kept.append(shown)
                 left -= shown.tokens - entry.tokens

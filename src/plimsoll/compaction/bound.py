@@ -46,4 +46,4 @@ def unbound_at(entries: Iterable[ViewMessage], positions: Collection[int]) -> It
 
 def _without_thinking(entry: ViewMessage) -> list[ViewMessage]:
     kept = tuple(part for part in entry.message.parts if not isinstance(part, Reasoning))
-    return [replace(entry, message=entry.message.with_parts(kept), whole=False)] if kept else []
+    return [replace(entry, shown=entry.message.with_parts(kept), whole=False)] if kept else []

@@ -81,7 +81,7 @@ def without_calls(
             if not parts:
                 continue
             message = entry.message.with_parts(tuple(part for _, part in parts))
-            kept.append(replace(entry, message=message, count_message=count_message, whole=False))
+            kept.append(replace(entry, shown=message, count_message=count_message, whole=False))
     return kept if is_marked else [_mark_entry(entries[first[0]], words, count_message), *kept]
 
 
@@ -108,7 +108,7 @@ def _without_last_reasoning(parts: Sequence[tuple[int, Part]]) -> list[tuple[int
 def _mark_entry(first: ViewMessage, words: str, count_message: CountMessage) -> ViewMessage:
     """The marker as a separate message, for formats in which calls are separate messages."""
     message = Message(role="assistant", parts=(Text(text=words),), format=first.message.format)
-    return ViewMessage(message=message, count_message=count_message, origin="made", whole=False)
+    return ViewMessage(shown=message, count_message=count_message, origin="made", whole=False)
 
 
 def _mark_words(entries: Sequence[ViewMessage], calls: Sequence[Place], language: Language) -> str:

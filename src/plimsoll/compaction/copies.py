@@ -2,6 +2,8 @@
 
 A caller may change what it is handed, so every view consists of objects that nobody else holds. Making thousands of dicts and lists
 takes most of the time of a call, so copies that were handed out before serve again once their caller has let go of them.
+
+Who asks once gets the messages themselves, and only templates are kept, which the garbage collector does not track.
 """
 
 from __future__ import annotations
@@ -59,6 +61,8 @@ class _Batch:
 
     def __init__(self) -> None:
         self._wires: list[Wire] = []
+        """The messages as they are handed out the first time; from the second time on, copies that nobody else sees."""
+        self._is_handed_out = False
         self._templates: list[dict[str, Any] | tuple[Any, ...]] = []
         """Each dict, and each list as a tuple, with None in place of nested ones."""
         self._links: list[tuple[int, Any, int]] = []
@@ -72,12 +76,13 @@ class _Batch:
         self._lent: list[_Lent] = []
 
     def __len__(self) -> int:
-        return len(self._wires)
+        return len(self._starts)
 
     def add(self, wire: Wire) -> None:
         """Append a message."""
+        if len(self._wires) == len(self._starts):
+            self._wires.append(wire)
         self._starts.append((len(self._templates), len(self._links), len(self._numbers)))
-        self._wires.append(wire)
         self._store(wire)
 
     def cut(self, count: int) -> None:
@@ -91,6 +96,11 @@ class _Batch:
 
     def copies(self) -> Sequence[Wire]:
         """The messages, as objects that nobody else holds."""
+        if not self._is_handed_out:
+            self._is_handed_out, wires, self._wires = True, self._wires, []
+            return wires
+        if len(self._wires) < len(self._starts):
+            self._wires += self._made(len(self._wires))[0]
         lent = next(filter(self._is_as_new, self._lent), None)
         if lent is None:
             lent = _Lent()
@@ -114,15 +124,19 @@ class _Batch:
 
     def _extend(self, lent: _Lent) -> None:
         """Add copies of the messages that are not among these copies yet."""
-        start = len(lent.messages)
+        messages, containers = self._made(len(lent.messages))
+        lent.messages += messages
+        lent.containers += containers
+
+    def _made(self, start: int) -> tuple[list[Wire], list[Container]]:
+        """Copies of the messages from an index on, and every dict and list in them."""
         first, first_link, _ = self._starts[start]
         made: list[Any] = [
             template.copy() if type(template) is dict else list(template) for template in self._templates[first:]
         ]
         for parent, key, child in self._links[first_link:]:
             made[parent - first][key] = made[child - first]
-        lent.containers += made
-        lent.messages += [made[index - first] for index, _, _ in self._starts[start:]]
+        return [made[index - first] for index, _, _ in self._starts[start:]], made
 
     def _store(self, value: Container) -> int:
         """Store a JSON value; returns the index of its template."""

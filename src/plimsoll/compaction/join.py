@@ -27,8 +27,9 @@ def outgoing(entries: Sequence[ViewMessage], format: Format) -> Iterator[Message
 
 def origins(entries: Sequence[ViewMessage], format: Format) -> Origins:
     """For each message of `outgoing`, the positions of the messages it was made from, in order."""
+    awake = [entry.awake() for entry in entries] if format.rules.joins_roles else entries
     return tuple(
-        tuple(sorted({entry.position for entry in run if entry.position is not None})) for run in runs(entries, format)
+        tuple(sorted({entry.position for entry in run if entry.position is not None})) for run in runs(awake, format)
     )
 
 
@@ -53,7 +54,9 @@ def kept_apart(entries: Sequence[ViewMessage], format: Format) -> list[ViewMessa
         return list(entries)
     kept = list(entries[:1])
     for before, after in pairwise(entries):
-        apart = _merges(before, after, format) and not (after.joined or _answer_one_message(before, after))
+        apart = _merges(before, after, format) and not (
+            after.joined or _answer_one_message(before.message, after.message)
+        )
         kept.append(replace(after, apart=True) if apart else after)
     return kept
 
@@ -85,7 +88,7 @@ def entry_of(
     `is_note` is True for a tool's output in the user's role, which does not count as a request.
     """
     return ViewMessage(
-        message=message,
+        shown=message,
         count_message=count_message,
         position=position,
         origin="made" if position is None or is_note else origin_of(message),
@@ -117,7 +120,7 @@ def _parted(entry: ViewMessage, *, joins: bool, divides: bool) -> Iterator[ViewM
         return
     for (origin, _), run in groupby(zip(_numbered(origins, parts), parts, strict=True), key=itemgetter(0)):
         message = entry.message.with_parts(tuple(part for _, part in run))
-        yield replace(entry, message=message, origin=origin, whole=False)
+        yield replace(entry, shown=message, origin=origin, whole=False)
 
 
 def _divided(part: Part) -> list[Part]:
@@ -158,17 +161,18 @@ def _origin_of(part: Part) -> Origin:
 
 def _merges(before: ViewMessage, after: ViewMessage, format: Format) -> bool:
     """True if two messages are merged on output: same role, and not adjacent in the history unless both hold results."""
-    role = _output_role(before.message, format)
-    if after.apart or role == "system" or role != _output_role(after.message, format):
+    one, other = before.message, after.message
+    role = _output_role(one, format)
+    if after.apart or role == "system" or role != _output_role(other, format):
         return False
     if after.joined or before.position is None or after.position is None:
         return True
-    return after.position != before.position + 1 or _answer_one_message(before, after)
+    return after.position != before.position + 1 or _answer_one_message(one, other)
 
 
-def _answer_one_message(before: ViewMessage, after: ViewMessage) -> bool:
+def _answer_one_message(one: Message, other: Message) -> bool:
     """True if both hold tool results, and so answer the same assistant message."""
-    return bool(before.message.results and after.message.results)
+    return bool(one.results and other.results)
 
 
 def _output_role(message: Message, format: Format) -> str:

@@ -56,7 +56,7 @@ def _label_leading_system(view: WorkingView) -> None:
         entry = exchange.entries[0]
         message = view.format.labelled(entry.message)
         if message is not None:
-            exchange.entries = [replace(entry, message=message, count_message=view.count_message, whole=False)]
+            exchange.entries = [replace(entry, shown=message, count_message=view.count_message, whole=False)]
             exchange.decide("repair", LABELLED)
 
 
@@ -68,7 +68,7 @@ def keep_thinking_first(view: WorkingView) -> None:
         message, parts = exchange.entries[0].message, following.entries[0].message.parts
         if exchange.is_summary_or_notice and message.role == "assistant" and parts and isinstance(parts[0], Reasoning):
             changed = replace(
-                exchange.entries[0], message=replace(message, role="user"), count_message=view.count_message
+                exchange.entries[0], shown=replace(message, role="user"), count_message=view.count_message
             )
             exchange.entries = [changed, *exchange.entries[1:]]
 

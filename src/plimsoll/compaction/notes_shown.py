@@ -27,5 +27,5 @@ def with_notes(entries: Sequence[ViewMessage], text: str | None, count_message: 
     if text is None:
         return entries
     start = sum(1 for _ in takewhile(lambda entry: entry.message.role == "system", entries))
-    notes = ViewMessage(message=notes_message(text), count_message=count_message, origin="made")
+    notes = ViewMessage(shown=notes_message(text), count_message=count_message, origin="made")
     return [*entries[:start], notes, *entries[start:]]

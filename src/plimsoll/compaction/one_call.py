@@ -148,7 +148,7 @@ def conversation(
     normalized = placed(items, meter.format, meter.count_message, moves=True)
     leading = []
     if system is not None:
-        leading = [ViewMessage(message=system_message(system), count_message=meter.messages.message)]
+        leading = [ViewMessage(shown=system_message(system), count_message=meter.messages.message)]
     entries = leading + normalized
     ordered = _in_input_order(items, normalized, messages, meter)
     return MeasuredConversation(

@@ -105,7 +105,7 @@ def as_read(outline: Outline, reader: Reader | None, *, reserve_tokens: int) -> 
 def _as_item(entry: ViewMessage) -> ViewMessage:
     """Convert an inserted text to a typed item."""
     is_made = entry.message.wire is None and all(isinstance(part, Text) for part in entry.message.parts)
-    return replace(entry, message=_typed(entry.message)) if is_made else entry
+    return replace(entry, shown=_typed(entry.message)) if is_made else entry
 
 
 def _typed(message: Message) -> Message:
@@ -116,7 +116,7 @@ def _typed(message: Message) -> Message:
 
 def _surrounded(entries: Sequence[ViewMessage], surround: Surround) -> tuple[ViewMessage, ...]:
     """The view with the summary first, in the tool's wording."""
-    made = replace(entries[0], message=text_message("user", NOTHING_LEFT), position=None, origin="summary", repairs=())
+    made = replace(entries[0], shown=text_message("user", NOTHING_LEFT), position=None, origin="summary", repairs=())
     summary = next((entry for entry in entries if _is_plain_summary(entry)), made)
     first = replace(_saying(summary, surround.around(summary.message.text)), joined=False)
     return (first, *(entry for entry in entries if entry is not summary))
@@ -131,4 +131,4 @@ def _saying(entry: ViewMessage, text: str) -> ViewMessage:
     """The message with another text, counted again."""
     (part,) = (part for part in entry.message.parts if isinstance(part, Text))
     message = entry.message.with_parts((replace(part, text=text),))
-    return replace(entry, message=message, whole=False)
+    return replace(entry, shown=message, whole=False)

@@ -163,7 +163,7 @@ def _with_marks(room: _Room, groups: Sequence[_Group]) -> list[ViewMessage]:
             kept.append(entry)
         elif stay:
             kept.append(
-                replace(entry, message=entry.message.with_parts(stay), count_message=view.count_message, whole=False)
+                replace(entry, shown=entry.message.with_parts(stay), count_message=view.count_message, whole=False)
             )
     return kept
 
@@ -235,7 +235,7 @@ def _with_results(  # noqa: PLR0913, PLR0917 - what to show, where, and how much
     if line.origin != "made" or not contents or not isinstance(text, Text):
         return line
     message = text_message("user", "\n".join((text.text, *contents)))
-    entry = replace(line, message=message, count_message=view.count_message)
+    entry = replace(line, shown=message, count_message=view.count_message)
     bare = ViewExchange(entries=[entry], original=exchange.original, entries_before=exchange.entries_before)
     shrink_to(view, bare, tokens_max, reason)
     return bare.entries[0] if line.tokens + LEAST_TOKENS < bare.tokens <= tokens_max else line
@@ -250,7 +250,7 @@ def _keep_user_text(
     others = sum(entry.tokens for entry in whole) - view.count_message(entry.message.with_parts(words))
     line = Text(text=omission_marker(_named(exchange), max(0, others), language=view.language))
     shortened = replace(
-        entry, message=entry.message.with_parts((line, *words)), count_message=view.count_message, whole=False
+        entry, shown=entry.message.with_parts((line, *words)), count_message=view.count_message, whole=False
     )
     bare = ViewExchange(entries=[shortened], original=exchange.original, entries_before=exchange.entries_before)
     excess = bare.tokens - tokens_max
@@ -275,9 +275,9 @@ def _line(view: WorkingView, exchange: ViewExchange) -> ViewMessage:
     words = omission_marker(_named(exchange), exchange.tokens, language=view.language)
     if last.message.results and last.message.role != "assistant":
         message = text_message("user", note_of(ToolResult(call_id="", content=words, name=names[:60] or None)))
-        return replace(last, message=message, count_message=view.count_message, whole=False, origin="made")
+        return replace(last, shown=message, count_message=view.count_message, whole=False, origin="made")
     message = replace(last.message.with_parts((Text(text=words),)), wire=_wire_kept(last.message))
-    return replace(last, message=message, count_message=view.count_message, whole=False)
+    return replace(last, shown=message, count_message=view.count_message, whole=False)
 
 
 def _wire_kept(message: Message) -> Wire | None:

@@ -326,10 +326,10 @@ class Sending:
         known = self._stand_ins.get(key)
         if known is None or known.message != message:
             known = self._stand_ins[key] = ViewMessage(
-                message=message, count_message=self._count_message, origin="made", whole=False
+                shown=message, count_message=self._count_message, origin="made", whole=False
             )
         return known
 
 
 def _edited(entry: ViewMessage, message: Message, reason: str) -> ViewMessage:
-    return replace(entry, message=message, whole=False, repairs=(*entry.repairs, reason))
+    return replace(entry, shown=message, whole=False, repairs=(*entry.repairs, reason))

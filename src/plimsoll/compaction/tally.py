@@ -1,6 +1,7 @@
 """The messages of a growing view and their token totals.
 
-Messages are counted when a size is requested, not when they are appended, so appending does not wait for a tokenizer.
+Messages are counted when a size is requested, not when they are appended, so appending does not wait for a tokenizer. All but the
+newest rest until then, and until the next compaction.
 """
 
 from __future__ import annotations
@@ -10,16 +11,23 @@ from dataclasses import replace
 
 from plimsoll.compaction.view_message import CountMessage, ViewMessage
 
+AWAKE_MESSAGES = 8
+"""The newest messages do not rest: the next view counts and encodes them."""
+
 
 class Tally:
-    """Messages in order, each counted once. Sizes in tokens. Append to `entries`; use the methods for other changes."""
+    """Messages in order, each counted once. Sizes in tokens. Append to `entries`; use the methods for other changes.
 
-    __slots__ = ("_all", "_first", "_fresh", "entries")
+    `resting` is the number of messages that `rest` has looked at.
+    """
+
+    __slots__ = ("_all", "_first", "_fresh", "entries", "resting")
 
     def __init__(self, entries: Iterable[ViewMessage] = ()) -> None:
         """The initial messages are not fresh."""
         self.entries = list(entries)
         self._first = len(self.entries)
+        self.resting = 0
         self._all = RunningSum(self.entries, 0)
         self._fresh = RunningSum(self.entries, self._first)
 
@@ -32,6 +40,20 @@ class Tally:
     def fresh_tokens(self) -> int:
         """Tokens of messages added since construction."""
         return self._fresh.tokens()
+
+    def rest(self) -> None:
+        """Let the messages rest, but for the newest."""
+        stop = max(self.resting, len(self.entries) - AWAKE_MESSAGES)
+        for entry in self.entries[self.resting : stop]:
+            entry.rest()
+        self.resting = stop
+
+    def wake(self) -> None:
+        """Decode the messages that were not counted yet: a view that is about to be made counts, orders and encodes them."""
+        first = min(self.resting, self._all.counted)
+        for entry in self.entries[first : self.resting]:
+            entry.wake()
+        self.resting = first
 
     def tokens_since(self, count: int) -> int:
         """Tokens of the messages after the first `count`."""
@@ -48,6 +70,7 @@ class Tally:
     def put(self, place: int, entry: ViewMessage) -> None:
         """Replace the message at an index."""
         self.entries[place] = entry
+        self.resting = min(self.resting, place)
         self._all, self._fresh = RunningSum(self.entries, 0), RunningSum(self.entries, self._first)
 
     def copied(self) -> Tally:
@@ -65,16 +88,16 @@ class Tally:
 
 
 class RunningSum:
-    """Token total of a growing list of messages, from one of them on."""
+    """Token total of a growing list of messages, from one of them on. `counted` is the number of messages counted so far."""
 
-    __slots__ = ("_counted", "_entries", "_tokens")
+    __slots__ = ("_entries", "_tokens", "counted")
 
     def __init__(self, entries: Sequence[ViewMessage], counted: int = 0, tokens: int = 0) -> None:
-        self._entries, self._counted, self._tokens = entries, counted, tokens
+        self._entries, self.counted, self._tokens = entries, counted, tokens
 
     def tokens(self) -> int:
         """The total now; only messages added since the last call are counted."""
-        if self._counted < len(self._entries):
-            self._tokens += sum(entry.tokens for entry in self._entries[self._counted :])
-            self._counted = len(self._entries)
+        if self.counted < len(self._entries):
+            self._tokens += sum(entry.tokens for entry in self._entries[self.counted :])
+            self.counted = len(self._entries)
         return self._tokens

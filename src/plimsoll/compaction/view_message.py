@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Literal, TypeAlias
 
+from plimsoll.formats.atoms import Atoms, atoms_of, message_of
 from plimsoll.formats.cache_marks import marks_of
 from plimsoll.formats.exchange import Exchange, group
 from plimsoll.light.dataclass import dataclass
@@ -32,9 +33,13 @@ def placed_at(positions: Iterable[int], places: Sequence[int] | None) -> list[in
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ViewMessage:
-    """One message of a view, equal to itself only. `position` is its index in the history, None for an inserted message."""
+    """One message of a view, equal to itself only. `position` is its index in the history, None for an inserted message.
 
-    message: Message
+    A message that nobody is working on may rest: it is then held as atoms (see formats/atoms.py), and decoded when it is asked for.
+    """
+
+    shown: Message | Atoms
+    """The message, or its atoms while it rests."""
     count_message: CountMessage = field(repr=False)
     position: int | None = None
     origin: Origin = "history"
@@ -49,6 +54,34 @@ class ViewMessage:
 
     _marks: int | None = field(default=None, init=False, repr=False)
     _tokens: int | None = field(default=None, init=False, repr=False)
+
+    @property
+    def message(self) -> Message:
+        """The message. One that rests is decoded for each call, so ask `awake` for those that are looked at repeatedly."""
+        return self.shown if isinstance(self.shown, Message) else message_of(self.shown, self.position)
+
+    @property
+    def is_system(self) -> bool:
+        """True for system text, which does not rest: it is looked at for each view."""
+        return isinstance(self.shown, Message) and self.shown.role == "system"
+
+    def rest(self) -> None:
+        """Hold the message as atoms, unless it was edited."""
+        if isinstance(self.shown, Message) and self.shown.role != "system":
+            object.__setattr__(self, "shown", atoms_of(self.shown) or self.shown)
+
+    def wake(self) -> None:
+        """Hold the message decoded again."""
+        object.__setattr__(self, "shown", self.message)
+
+    def awake(self) -> ViewMessage:
+        """The same with its message decoded. Counts are kept."""
+        if isinstance(self.shown, Message):
+            return self
+        made = replace(self, shown=self.message)
+        object.__setattr__(made, "_marks", self._marks)
+        object.__setattr__(made, "_tokens", self._tokens)
+        return made
 
     @property
     def marks(self) -> int:

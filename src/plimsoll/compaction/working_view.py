@@ -121,18 +121,18 @@ class WorkingView:
         entry = exchange.entries[number]
         message = entry.message.with_parts(tuple(parts))
         changed = list(exchange.entries)
-        changed[number] = replace(entry, message=message, count_message=self.count_message, whole=False)
+        changed[number] = replace(entry, shown=message, count_message=self.count_message, whole=False)
         exchange.entries = changed
 
     def made(self, message: Message) -> ViewExchange:
         """An exchange with one inserted message."""
-        return exchanges_of(
-            [ViewMessage(message=message, count_message=self.count_message, origin="made", whole=False)]
-        )[0]
+        return exchanges_of([ViewMessage(shown=message, count_message=self.count_message, origin="made", whole=False)])[
+            0
+        ]
 
     def summary_entry(self, message: Message) -> ViewMessage:
         """A view message with a summary."""
-        return ViewMessage(message=message, count_message=self.count_message, origin="summary")
+        return ViewMessage(shown=message, count_message=self.count_message, origin="summary")
 
     def entries(self) -> Iterator[ViewMessage]:
         """Every message of the view, in order."""

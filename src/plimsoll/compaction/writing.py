@@ -78,7 +78,7 @@ class _Encoded:
 
     def add(self, entries: Sequence[ViewMessage], format: Format) -> None:
         """Append the output messages of these view messages."""
-        for run in runs(entries, format):
+        for run in runs([entry.awake() for entry in entries], format):
             if _are_marked(run, format):
                 self._marked.append(len(self._starts))
             self._starts.append(self.entries)
@@ -118,7 +118,7 @@ class ViewWriter:
         if format is not self._format:
             self._format, self._shown, self._system, self._rest = format, [], _Encoded(), _Encoded()
         grown = self._grown(entries)
-        system = sum(1 for _ in takewhile(lambda entry: entry.message.role == "system", entries))
+        system = sum(1 for _ in takewhile(lambda entry: entry.is_system, entries))
         if not _is_parted(entries, system, format):
             system = 0
         if system != self._system.entries:
@@ -174,6 +174,6 @@ def _shared(known: Sequence[ViewMessage], entries: Sequence[ViewMessage]) -> int
 
 def _shows_same(one: ViewMessage, other: ViewMessage) -> bool:
     return one is other or (
-        one.message is other.message
+        one.shown is other.shown
         and (one.position, one.apart, one.joined) == (other.position, other.apart, other.joined)
     )

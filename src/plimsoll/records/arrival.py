@@ -163,10 +163,11 @@ class Arrivals:
         self.state.normalizer = self._normalizer
         for record, arrival in zip(records[self._effective :], self._arrived, strict=True):
             self.state.take(record, arrival)
+        self.state.rest()
 
     def _stays(self, normalized: Sequence[ViewMessage], message: Message) -> bool:
         """True if a quick check shows that the view keeps the message unchanged."""
-        if len(normalized) != 1 or normalized[0].message is not message or normalized[0].origin != "history":
+        if len(normalized) != 1 or normalized[0].shown is not message or normalized[0].origin != "history":
             return False
         if self._is_late or self.state.history.branch.unbound:
             return False

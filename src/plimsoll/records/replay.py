@@ -15,7 +15,7 @@ from plimsoll.compaction.normalize import HistoryNormalizer
 from plimsoll.compaction.notes_shown import with_notes
 from plimsoll.compaction.result import Revision
 from plimsoll.compaction.settle import Sending, is_ready, unanswered
-from plimsoll.compaction.tally import Tally
+from plimsoll.compaction.tally import AWAKE_MESSAGES, Tally
 from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.formats.format import Format
 from plimsoll.light.dataclass import dataclass
@@ -167,6 +167,11 @@ class ViewState:
         found = self.history.gathered([(place, place + 1) for place in places], known)
         return {place: message.wire for place, message in found.items() if message.wire is not None}
 
+    def rest(self) -> None:
+        """Let messages rest that nobody has looked at for some time, several at once."""
+        if len(self.tally.entries) - self.tally.resting > 2 * AWAKE_MESSAGES:
+            self.tally.rest()
+
     def recount(self, count_message: Callable[[Message], int]) -> None:
         """Count the view again with a better counter."""
         self.count_message = self.normalizer.count_message = count_message
@@ -294,7 +299,7 @@ class ViewState:
                 return False
             found.append((place, message))
         for place, message in found:
-            self.tally.put(place, replace(self.entries[place], message=message, count_message=self.count_message))
+            self.tally.put(place, replace(self.entries[place], shown=message, count_message=self.count_message))
         return True
 
     def _known(self) -> dict[int, Message]:
@@ -355,8 +360,9 @@ class ViewState:
         held, self.normalizer = self.normalizer.held, HistoryNormalizer(self.format, self.count_message)
         normalized: list[ViewMessage] = []
         for entry in entries:
-            found = self.normalizer.add(entry.message, _NOWHERE if entry.position is None else entry.position)
-            same = len(found) == 1 and found[0].message is entry.message
+            message = entry.message
+            found = self.normalizer.add(message, _NOWHERE if entry.position is None else entry.position)
+            same = len(found) == 1 and found[0].shown is message
             normalized += [entry] if same else [_renormalized(one, entry) for one in found]
         self.normalizer.held += held
         return normalized
@@ -382,4 +388,4 @@ def _renormalized(normalized: ViewMessage, entry: ViewMessage) -> ViewMessage:
     """The normalized form of an entry. An entry outside the history keeps its other attributes."""
     if normalized.position != _NOWHERE:
         return normalized
-    return replace(entry, message=normalized.message, whole=False, repairs=normalized.repairs)
+    return replace(entry, shown=normalized.message, whole=False, repairs=normalized.repairs)

@@ -163,7 +163,7 @@ def entries_of(
         if isinstance(item, list):
             shown = [(position, history[position]) for position in range(item[0], item[1] + 1) if position in history]
             entries += [
-                ViewMessage(message=message, count_message=count_message, position=position)
+                ViewMessage(shown=message, count_message=count_message, position=position)
                 for position, message in shown
             ]
         elif (message := _shown(item, format, history, summary)) is not None:
@@ -196,7 +196,7 @@ _NO_CHANGE = changes({}, {})
 
 def _entry(item: Mapping[str, Any], message: Message, count_message: Callable[[Message], int]) -> ViewMessage:
     return ViewMessage(
-        message=message,
+        shown=message,
         count_message=count_message,
         position=item.get("p"),
         origin=item["o"],

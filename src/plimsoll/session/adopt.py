@@ -144,7 +144,7 @@ def _adopted(recorder: SessionRecorder, item: Adopted, unchanged: Mapping[int | 
     if position is not None:
         original = unchanged.get(position) or recorder.message_cache.find(position)
     entry = ViewMessage(
-        message=message,
+        shown=message,
         count_message=recorder.meter.count_message,
         position=item.position,
         origin=item.origin,

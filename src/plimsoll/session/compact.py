@@ -75,6 +75,7 @@ def kept_within(
 
     for asks in (asks_model, asks_model, False):
         count = recorder.log.messages
+        recorder.state.tally.wake()
         found = recorder.due()
         if found is None:
             break
@@ -97,7 +98,9 @@ def viewed(
     """The view after the compactions that are due. Nothing can be appended between the last of them and the view."""
     yield from kept_within(recorder, query, asks_model=asks_model, ahead=ahead)
     recorder.requests.show(recorder.state.event)
-    return recorder.written()
+    view = recorder.written()
+    recorder.state.rest()
+    return view
 
 
 def compacted(
@@ -141,11 +144,14 @@ def options_for(
 
 
 def _working_view(
-    recorder: SessionRecorder, entries: Sequence[ViewMessage], meter: ContextMeter | None = None
+    recorder: SessionRecorder,
+    entries: Sequence[ViewMessage],
+    shown: Sequence[ViewMessage],
+    meter: ContextMeter | None = None,
 ) -> WorkingView:
-    """A working view of entries, with references into this session."""
+    """A working view of entries, with references into this session, in the language of the messages that are shown."""
     meter = meter or recorder.meter
-    language = language_of((entry.message for entry in recorder.state.entries), meter.policy.language)
+    language = language_of((entry.message for entry in shown), meter.policy.language)
     view = meter.working_view(entries, refer=partial(reference_of, read=recorder.message_cache.find), language=language)
     view.reserve_tokens += readers.reserve_tokens(recorder.state.facts.reader, meter.count_message)
     return view
@@ -180,12 +186,10 @@ def planning(recorder: SessionRecorder, options: CompactionOptions, *, asked: bo
     task = task_for(recorder, options.query, asked=asked, asks_model=asks_model, meter=meter)
     if options.target_tokens is not None:
         task = replace(task, goal_tokens=min(options.target_tokens, task.budget_tokens), forced=False)
-    settled, reader = (
-        recorder.state.sending.settled(recorder.state.entries, moves=True),
-        recorder.state.facts.reader,
-    )
+    awake = [entry.awake() for entry in recorder.state.entries]
+    settled, reader = recorder.state.sending.settled(awake, moves=True), recorder.state.facts.reader
     entries = split_joined(settled, meter.format)
-    view = _working_view(recorder, readers.bare(entries, reader), meter)
+    view = _working_view(recorder, readers.bare(entries, reader), awake, meter)
     reserve, before = recorder.meter.reserve_tokens, recorder.total()
     planning = readers.planned(compact(view, task), reader, entries, reserve_tokens=reserve, before=before)
     outline = yield from planning
@@ -290,6 +294,6 @@ def _reworded(recorder: SessionRecorder, outline: Outline, text: str) -> Outline
     reader = recorder.state.facts.reader
     settled = recorder.state.sending.settled(outline.entries)
     bare = replace(outline, entries=tuple(readers.bare(settled, reader)))
-    made = reworded(bare, text, _working_view(recorder, ()), task_for(recorder, None))
+    made = reworded(bare, text, _working_view(recorder, (), recorder.state.entries), task_for(recorder, None))
     found = readers.as_read(made, reader, reserve_tokens=recorder.meter.reserve_tokens)
     return replace(found, entries=without_placeholders(found.entries))

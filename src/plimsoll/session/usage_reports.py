@@ -12,7 +12,6 @@ from plimsoll.compaction.tally import Tally
 from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.errors import UnseenTokensWarning, warn
 from plimsoll.light.dataclass import dataclass
-from plimsoll.message import Message
 from plimsoll.policy.validation import integer
 from plimsoll.records.usage import Usage, usage_from, whole_prompt
 
@@ -35,35 +34,35 @@ class Sent:
     event: int | None
     """The compaction, rollback or edit that the view is based on."""
 
-    def request(self) -> list[Message]:
+    def request(self) -> list[ViewMessage]:
         """The messages of the request, without a trailing answer that was appended before the report."""
-        shown = [entry.message for entry in self.tally.entries[: self.entries]]
-        return without_answer([*shown, *_placeholders(self.settled)])
+        return without_answer([*self.tally.entries[: self.entries], *_placeholders(self.settled)])
 
 
-def without_answer(messages: list[Message]) -> list[Message]:
+def without_answer(entries: list[ViewMessage]) -> list[ViewMessage]:
     """The messages up to the newest not from the assistant; all of them if there is none."""
-    stop = len(messages)
-    while stop > 0 and messages[stop - 1].role == "assistant":
+    stop = len(entries)
+    while stop > 0 and entries[stop - 1].message.role == "assistant":
         stop -= 1
-    return messages[:stop] or messages
+    return entries[:stop] or entries
 
 
 class Estimates:
     """Uncorrected counts of a session's requests. Each request extends the one before, so only new messages are counted."""
 
     def __init__(self) -> None:
-        self._messages: list[Message] = []
+        self._entries: list[ViewMessage] = []
         self._sizes: list[int] = []
         """Tokens of the first 0, 1, 2... messages of the requests."""
 
-    def of(self, messages: list[Message], meter: ContextMeter) -> int:
+    def of(self, entries: list[ViewMessage], meter: ContextMeter) -> int:
         """Tokens of a request, as in `meter.estimated`."""
-        same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], zip(self._messages, messages, strict=False)))
-        added = meter.estimates(messages[same:])
+        pairs = zip(self._entries, entries, strict=False)
+        same = sum(1 for _ in takewhile(lambda pair: pair[0].shown is pair[1].shown, pairs))
+        added = meter.estimates([entry.message for entry in entries[same:]])
         known = self._sizes[same] if self._sizes else added[0]
         self._sizes = [*self._sizes[:same], *(known + size - added[0] for size in added)]
-        self._messages = messages
+        self._entries = entries
         return self._sizes[-1]
 
 
@@ -78,8 +77,8 @@ def sent_now(state: ViewState, messages: int) -> Sent:
     )
 
 
-def _placeholders(entries: Iterable[ViewMessage]) -> Iterator[Message]:
-    return (entry.message for entry in entries if entry.origin == "made" and is_placeholder(entry.message))
+def _placeholders(entries: Iterable[ViewMessage]) -> Iterator[ViewMessage]:
+    return (entry for entry in entries if entry.origin == "made" and is_placeholder(entry.message))
 
 
 def usage_from_caller(prompt_tokens: int, completion_tokens: int, cached_tokens: int) -> Usage:

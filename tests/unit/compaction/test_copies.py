@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -64,6 +65,21 @@ def test_copies_that_somebody_holds_are_nobody_elses() -> None:
     assert id(block) not in all_of_them
 
 
+def test_only_who_asks_again_has_copies_kept() -> None:
+    """The first view is of the messages themselves, and only its caller refers to them; later ones have what was added since."""
+    kept = originals()
+    view = kept.copies()
+    alone: list[dict[str, Any]] = [{}]
+    assert sys.getrefcount(view[1]) == sys.getrefcount(alone[0])
+    view[0]["content"] = "bye"
+    kept.add({"role": "user", "content": "more"})
+    assert kept.copies() == [*MESSAGES, {"role": "user", "content": "more"}]
+    assert containers(kept.copies())[1:] == containers(kept.copies())[1:]
+    kept.cut(2)
+    kept.add({"role": "user", "content": "other"})
+    assert kept.copies() == [*MESSAGES[:2], {"role": "user", "content": "other"}] == kept.copies()
+
+
 CHANGES: list[Callable[[list[dict[str, Any]]], Any]] = [
     lambda view: view[0].update(content="bye"),
     lambda view: view[0].update(cache_control=1),
@@ -91,6 +107,7 @@ def test_a_change_costs_new_copies_of_its_neighbours_alone() -> None:
     kept = Originals()
     for number in range(4 * BATCH_MESSAGES):
         kept.add({"role": "user", "content": f"message {number}"})
+    kept.copies()
     before, after = (list(map(id, marked(kept.copies()))) for _ in range(2))
 
     beside = [*range(BATCH_MESSAGES), *range(2 * BATCH_MESSAGES, 4 * BATCH_MESSAGES)]

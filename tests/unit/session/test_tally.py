@@ -22,7 +22,7 @@ class Scales:
     def entries(self, *texts: str) -> list[ViewMessage]:
         """Texts as entries on these scales."""
         return [
-            ViewMessage(message=text_message("user", text), count_message=self, position=index)
+            ViewMessage(shown=text_message("user", text), count_message=self, position=index)
             for index, text in enumerate(texts)
         ]
 

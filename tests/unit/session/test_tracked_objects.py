@@ -1,7 +1,13 @@
 """How many objects a session holds that the garbage collector must visit: a full collection stops every thread for them."""
 
 import gc
+import json
 
+import pytest
+
+import plimsoll
+from plimsoll.formats.atoms import atoms_of
+from plimsoll.formats.openai_chat.format import FORMAT
 from plimsoll.message import text_message
 from plimsoll.recall.index import Index
 
@@ -28,3 +34,65 @@ def test_a_search_index_has_no_object_for_each_word():
         index.add(text_message("user", words(number)), number)
     assert len(tracked() - before) < 2 * 100
     assert len(index.segments[-1].units) >= 100 * WORDS_PER_MESSAGE
+
+
+CALLS = 100
+
+
+def worked(number: int) -> list[dict]:
+    """A call of a tool and its result."""
+    function = {"name": "read_file", "arguments": json.dumps({"path": f"src/p{number}.py"})}
+    call = {"id": f"call_{number}", "type": "function", "function": function}
+    return [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": call["id"], "content": f"line {number} " * 40},
+    ]
+
+
+def blocks(number: int) -> list[dict]:
+    """The same as Anthropic's blocks."""
+    call = {"type": "tool_use", "id": f"call_{number}", "name": "read_file", "input": {"path": f"src/p{number}.py"}}
+    said = [{"type": "text", "text": f"line {number} " * 40}]
+    return [
+        {"role": "assistant", "content": [{"type": "text", "text": "I look."}, call]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call["id"], "content": said}]},
+    ]
+
+
+@pytest.mark.parametrize("turn", [worked, blocks])
+def test_a_session_holds_one_tracked_object_for_a_message(turn, tmp_path):
+    """Messages that were appended and not looked at since are one object each, beside what any session holds."""
+    conversation = [{"role": "user", "content": "Go."}, *(one for number in range(CALLS) for one in turn(number))]
+    with plimsoll.open("before", store=tmp_path) as session:
+        session.extend(conversation[:11])
+        session.view()
+    with plimsoll.open("s", store=tmp_path, max_tokens=200_000) as session:
+        before = tracked()
+        session.extend(conversation)
+        held = len(tracked() - before)
+    assert held < len(conversation) + 150
+
+
+def test_the_atoms_of_a_message_are_not_tracked():
+    """The collector drops the tuple from its lists when it first visits it."""
+    atoms = atoms_of(FORMAT.decode(worked(1)[0], 0))
+    gc.collect()
+    assert not gc.is_tracked(atoms)
+
+
+@pytest.mark.parametrize("turn", [worked, blocks])
+def test_a_view_of_messages_that_rested_is_the_same(turn, tmp_path):
+    """The views of a session that had its messages at once and of one that saw each are equal, also after compactions."""
+    conversation = [{"role": "user", "content": "Go."}, *(one for number in range(CALLS) for one in turn(number))]
+    for number, budget in enumerate((200_000, 2_000)):
+        with (
+            plimsoll.open(f"once{number}", store=tmp_path, max_tokens=budget) as once,
+            plimsoll.open(f"again{number}", store=tmp_path, max_tokens=budget) as again,
+        ):
+            once.extend(conversation)
+            again.extend(conversation)
+            for entry in again._recorder.state.entries:
+                entry.wake()
+            assert once.view() == again.view()
+            assert once.compact().tokens_after == again.compact().tokens_after
+            assert once.view() == again.view()

@@ -174,7 +174,7 @@ class Window:
     """What is left of messages in a window."""
 
     def __init__(self, messages, policy=None, start=0, budget=4_000, count=count_message):
-        entries = [ViewMessage(message=one, count_message=count, position=at) for at, one in enumerate(messages)]
+        entries = [ViewMessage(shown=one, count_message=count, position=at) for at, one in enumerate(messages)]
         view = WorkingView(
             exchanges=exchanges_of(entries),
             format=format_named("openai-chat"),

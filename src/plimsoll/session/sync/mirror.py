@@ -289,7 +289,7 @@ class _Reading:
         record = compaction_at(recorder.log, seq)
         since = recorder.state.history.gathered([(record.position, recorder.log.messages)])
         added = [
-            ViewMessage(message=message, count_message=count_message, position=at)
+            ViewMessage(shown=message, count_message=count_message, position=at)
             for at, message in sorted(since.items())
         ]
         holds = recorder.state.history.branch.holds

@@ -1,0 +1,55 @@
+"""Messages that are kept but not looked at, each as one tuple of atoms.
+
+A full garbage collection stops every thread of the process while it visits each object that can refer to others. A decoded message
+is seven such objects or more; strings, numbers and None are not, and a tuple of them leaves the collector's lists when it is first
+visited. The strings are those of the message, so a tuple takes less memory than what it stands for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any, Final, TypeAlias
+
+from plimsoll.formats.registry import format_named
+from plimsoll.message import FormatName, Message
+
+Atoms: TypeAlias = tuple[Any, ...]
+"""The name of the format; then the message's wire object: `dict`, keys and values, `...`. A list is `list`, its items, `...`."""
+
+_END: Final = ...
+
+
+def atoms_of(message: Message) -> Atoms | None:
+    """The atoms of a message as it was decoded; None for one that was edited, or made without a wire object."""
+    if message.wire is None or message.format is None or message.edited:
+        return None
+    atoms: list[Any] = [message.format]
+    _flatten(message.wire, atoms)
+    return tuple(atoms)
+
+
+def message_of(atoms: Atoms, position: int | None) -> Message:
+    """The message of these atoms, decoded again. `position` is where it is in the history."""
+    rest = iter(atoms)
+    name: FormatName = next(rest)
+    return format_named(name).decode(_value(next(rest), rest), position or 0)
+
+
+def _flatten(value: Any, atoms: list[Any]) -> None:
+    atoms.append(type(value))
+    for item in chain.from_iterable(value.items()) if type(value) is dict else value:
+        if type(item) is dict or type(item) is list:
+            _flatten(item, atoms)
+        else:
+            atoms.append(item)
+    atoms.append(_END)
+
+
+def _value(atom: Any, rest: Iterator[Any]) -> Any:
+    """The JSON value that begins with an atom."""
+    if atom is dict:
+        return {key: _value(next(rest), rest) for key in iter(rest.__next__, _END)}
+    if atom is list:
+        return [_value(item, rest) for item in iter(rest.__next__, _END)]
+    return atom
