@@ -20,7 +20,12 @@ from plimsoll.summary.ledger.shell import in_command, is_file
 _RUN = regex(r"(?:\\ |[^\W_]|[_@+=.~:/\\%#-])+")
 """A candidate path in text of any script. It ends at a space, quote, bracket or Chinese punctuation."""
 
-_LINE_NUMBER = regex(r"(?::[0-9]{1,7}){1,2}\Z")
+_LINE_NUMBER = regex(r"(?:(?::[0-9]{1,7}){1,2}(?:-[0-9]{1,7})?|#L?[0-9]{1,7}(?:-L?[0-9]{1,7})?)\Z")
+"""Lines of a file, as compilers, editors and code hosts write them: `a.py:3:7`, `a.py:3-9`, `a.py#L3-L9`."""
+
+_MENTION_MARK = regex(r"(?:file://(?=/)|@(?=[\w.~/-]+[/.]))")
+"""What chats of coding agents and links put before a path."""
+
 _QUOTED = regex(r'["`“「『]([^"`”」』\n]{1,300})["`”」』]')
 """Quoted text. A quoted path may contain spaces."""
 
@@ -184,6 +189,11 @@ def _unquoted_paths(text: str) -> Iterator[str]:
     for found in _RUN.finditer(text):
         run, follows = found[0], unfinished and found.start() == end + 1 and text[end] == " "
         end = found.end()
+        if text[found.start() - 1 : found.start()] in ("$", "}"):  # what a variable stands for is not known
+            unfinished = ""
+            continue
+        mark = _MENTION_MARK.match(run)
+        run = run[mark.end() :] if mark else run
         if follows and _ends_capitalised(unfinished) and run[0].isupper():
             joined = f"{unfinished} {run}"
             run = joined if "/" in run or "\\" in run else run
