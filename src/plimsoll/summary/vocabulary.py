@@ -120,8 +120,7 @@ def sign(word: str) -> float:
 
 def stems(word: str) -> tuple[str, ...]:
     """Return what of a lower-case word carries information: nothing, its stem, or pairs of characters."""
-    found = (carried(word),) if word.isascii() else tuple(map(carried, terms((word,))))
-    return found if found != ("",) else ()
+    return tuple(filter(None, map(carried, (word,) if word.isascii() else terms((word,)))))
 
 
 def content(text: str) -> list[str]:

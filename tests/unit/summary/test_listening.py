@@ -15,6 +15,7 @@ from plimsoll.summary.ledger.fact import Fact
 from plimsoll.summary.listening import likely, listen
 from plimsoll.summary.names_zh import QUESTION, may_ask
 from plimsoll.summary.rules import render
+from plimsoll.summary.vocabulary import stems
 
 CHATTER = ("It was really nice to talk with you about it all again!", "Thanks, that sounds good, I hope so too.")
 TOLD = "My sister Ilse sold her yellow sailing boat to a dentist in Bergen last Friday."
@@ -33,6 +34,14 @@ def test_what_says_most_for_its_length_is_likely_wherever_it_stands() -> None:
     for place in (0, 50, 100):
         facts = said(*[CHATTER[at % 2] for at in range(place)], TOLD, *[CHATTER[at % 2] for at in range(100 - place)])
         assert place in likely(listen(facts), facts, [1.0] * len(facts), 60)
+
+
+@pytest.mark.parametrize("word", ["at修复", "the北京in上海", "修复at", "'s", "’s", "the", "to的"])
+def test_words_of_two_scripts_carry_what_each_part_carries(word: str) -> None:
+    """A function word beside a Chinese one carries nothing, and the talk is read."""
+    assert all(stems(word))
+    facts = said(*[f"We went {word} with Ann on day {number}, it was fine." for number in range(12)])
+    assert len(listen(facts).gains) == 12
 
 
 def test_an_answer_knows_its_question() -> None:
