@@ -128,6 +128,9 @@ RECALL_OPEN_CALLS_MAX = 1_000
 RECALL_KEPT_CHARS_MIN = 1 << 13
 """Characters by which a history has to grow before its search index is written again; or a tenth of it, if that is more."""
 
+RECALL_REINDEXED_MESSAGES_MAX = 500
+"""Messages of a session whose index, if an edit made it stale, is made again on closing; in a longer one by the next search."""
+
 RECALL_TEXTS_CHARS_MAX = 1 << 23
 """Characters of messages that a search holds in memory, of those that its index was opened with."""
 

@@ -16,7 +16,12 @@ from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.errors import SettingError, StoreError
 from plimsoll.formats.format import Format
 from plimsoll.formats.words import words_of
-from plimsoll.limits import RECALL_KEPT_CHARS_MIN, RECALL_PIECE_CHARS_MAX, RECALL_TEXTS_CHARS_MAX
+from plimsoll.limits import (
+    RECALL_KEPT_CHARS_MIN,
+    RECALL_PIECE_CHARS_MAX,
+    RECALL_REINDEXED_MESSAGES_MAX,
+    RECALL_TEXTS_CHARS_MAX,
+)
 from plimsoll.policy.validation import integer
 from plimsoll.protocols import SessionLog, TokenCounter
 from plimsoll.recall.filters import Filters
@@ -159,8 +164,12 @@ class Finder:
         self._kept_chars = self._index.chars
 
     def leave(self, state: Searched) -> None:
-        """Before the session is closed: index what is new and keep the index, for searches in it and in several sessions."""
-        if not self._is_mostly_kept(state):
+        """Before the session is closed: index what is new and keep the index, for searches in it and in several sessions.
+
+        In a long session, an index that an edit made stale is left to the next search: it has to be made again as a whole.
+        """
+        is_long = state.log.messages > RECALL_REINDEXED_MESSAGES_MAX
+        if not self._is_mostly_kept(state) and not (is_long and self._is_outdated(state)):
             self._follow(state, shown=())
             self.keep(state)
 
@@ -172,6 +181,19 @@ class Finder:
             kept = about_of(state.log.get_index() or b"")
             return kept is not None and self._is_of(kept[0], state) and kept[0]["next"] >= state.log.messages * MOSTLY
         return False
+
+    def _is_outdated(self, state: Searched) -> bool:
+        """Whether there is an index and edits have changed messages in it."""
+        if self._state is not None:
+            return any(position < self._index.next_position for position in self._differing(state))
+        with suppress(StoreError):
+            kept = about_of(state.log.get_index() or b"") if isinstance(state.log, HoldsIndex) else None
+            return kept is not None and not self._is_of(kept[0], state)
+        return False
+
+    def _differing(self, state: Searched) -> set[int]:
+        """The positions that edits have changed since they were indexed."""
+        return {position for position, _ in state.history.branch.changed.items() ^ self._changed.items()}
 
     def _summaries_shown(self, state: Searched) -> set[int]:
         return self._index.summaries_in(entry.message.text for entry in state.entries if entry.origin == "summary")
@@ -248,8 +270,7 @@ class Finder:
         self._state = state
         changed = state.history.branch.changed
         if changed != self._changed:
-            differing = {position for position, _ in changed.items() ^ self._changed.items()}
-            stale = {position for position in differing if position < self._index.next_position}
+            stale = {position for position in self._differing(state) if position < self._index.next_position}
             if all(position in shown for position in stale):
                 as_indexed = {position: seq for position, seq in self._changed.items() if position in stale}
                 self._changed = {

@@ -151,6 +151,26 @@ def test_an_edited_history_is_indexed_once(tmp_path, monkeypatch):
     assert counted.count == 0
 
 
+@pytest.mark.parametrize("is_searched", [False, True])
+def test_a_long_history_is_not_indexed_again_on_closing_after_an_edit(tmp_path, monkeypatch, is_searched):
+    """Closing takes no longer for a longer history; the next search indexes it, once, and finds the present words."""
+    monkeypatch.setattr(finder, "RECALL_REINDEXED_MESSAGES_MAX", 20)
+    with plimsoll.open("s", store=tmp_path) as session:
+        session.sync(told_messages(20))
+    with monkeypatch.context() as patch, plimsoll.open("s", store=tmp_path) as session:
+        if is_searched:
+            session.recall("berth of the Norrvik", shown=True)
+        patch.setattr(Index, "add", never)
+        session.sync(told_messages(20, berth="eighteen"))
+        session.close()
+    monkeypatch.setattr(Index, "add", counted := Calls(Index.add))
+    for _ in range(2):
+        with plimsoll.open("s", store=tmp_path) as session:
+            assert "eighteen" in session.recall("berth of the Norrvik", shown=True)[0].text
+
+    assert counted.count == 22
+
+
 def test_a_history_is_indexed_once_after_an_edit(tmp_path, monkeypatch):
     """Also where nothing was kept: a second search in the session indexes no message again."""
     edited(tmp_path)
