@@ -38,6 +38,9 @@ COUNT_ALONE_CHARS = 8_192
 COUNT_TABLE_WORK_MAX = 3_000_000
 """Characters, with a surcharge for new words, that a process counts before it loads the tokenizer, which takes as long."""
 
+COUNT_TABLE_SLICE_CHARS = 65_536
+"""Characters that are counted at once before the tokenizer is loaded: other threads wait for some milliseconds."""
+
 COUNT_PIECE_BYTES_MAX = 256
 """Longest run without a word boundary that is counted before the tokenizer is loaded."""
 

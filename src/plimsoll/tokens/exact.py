@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from plimsoll.light.packages import is_installed
 from plimsoll.light.regex import regex
-from plimsoll.limits import COUNT_ALONE_CHARS, COUNT_ENGINE_CHARS_MAX, COUNT_SLICE_CHARS
+from plimsoll.limits import COUNT_ALONE_CHARS, COUNT_ENGINE_CHARS_MAX, COUNT_SLICE_CHARS, COUNT_TABLE_SLICE_CHARS
 from plimsoll.tokens.table import VocabularyTable
 
 BatchEngine: TypeAlias = "Callable[[Sequence[str]], list[int]]"
@@ -82,9 +82,7 @@ class ExactCounter:
             for text in texts
         ]
 
-    def upper(self, text: str) -> int:
-        """The same as `count`."""
-        return self.count(text)
+    upper = count
 
     def _slice(self, text: str) -> int:
         try:
@@ -114,11 +112,13 @@ def slices(text: str, size_chars: int = COUNT_SLICE_CHARS) -> Iterator[str]:
     A stretch without such a position, such as a megabyte of one letter, is a single slice.
     """
     start = 0
-    while start < len(text):
+    while start + size_chars < len(text):
         cut = _SAFE_CUT.search(text, start + size_chars)
         end = cut.start() if cut else len(text)
         yield text[start:end]
         start = end
+    if start < len(text):
+        yield text[start:]
 
 
 def exact_counter(vocabulary: str) -> ExactCounter:
@@ -173,10 +173,10 @@ class VocabularyEngine:
 
     def splintr(self) -> SplintrEngine:
         """The engine for everything, loaded once; the table is dropped."""
-        with _loading:
-            if self._splintr is None:
-                self._splintr = SplintrEngine(self._vocabulary)
-            self._table = None
+        if self._splintr is None:
+            with _loading:
+                self._splintr = self._splintr or SplintrEngine(self._vocabulary)
+                self._table = None
         return self._splintr
 
     def _by_table(self, texts: Sequence[str]) -> list[int] | None:
@@ -185,7 +185,7 @@ class VocabularyEngine:
             return None
         counts: list[int] = []
         for text in texts:
-            parts = [table.count(part) for part in slices(text, COUNT_ALONE_CHARS)]
+            parts = [table.count(part) for part in slices(text, COUNT_TABLE_SLICE_CHARS)]
             known = [part for part in parts if part is not None]
             if len(known) < len(parts):
                 return None

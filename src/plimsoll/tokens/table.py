@@ -132,28 +132,29 @@ class _Counts(dict[str, int]):
 class VocabularyTable:
     """Counts until its work is done. Threads may share it."""
 
-    __slots__ = ("_counts", "_of_piece", "_pieces", "_size_chars", "_vocabulary")
+    __slots__ = ("_counts", "_of_piece", "_pieces", "_vocabulary")
 
     def __init__(self, vocabulary: str) -> None:
         """`vocabulary` is o200k_base or cl100k_base."""
         self._vocabulary = vocabulary
         self._counts = _Counts(_Ranks(package_file("plimsoll.tokens", f"{vocabulary}.tokens")))
         self._of_piece, self._pieces = self._counts.__getitem__, _pattern(vocabulary, is_ascii=True).findall
-        self._size_chars = 0
 
     @property
     def left(self) -> int:
         """How many characters of known text it may still count."""
-        return COUNT_TABLE_WORK_MAX - self._size_chars - self._counts.work
+        return COUNT_TABLE_WORK_MAX - self._counts.work
 
     def count(self, text: str) -> int | None:
         """Tokens of a text; None where it is too much, or has characters or pieces that are not for this.
 
         Raises UnicodeEncodeError for lone surrogates.
         """
-        if len(text) > self.left:
+        counts = self._counts
+        work = counts.work + len(text)
+        if work > COUNT_TABLE_WORK_MAX:
             return None
-        self._size_chars += len(text) + _FOUND_WORK
+        counts.work = work + _FOUND_WORK
         try:
             return self._ascii(text) if text.isascii() else self._any(text)
         except LongPiece:
