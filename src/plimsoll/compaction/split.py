@@ -16,8 +16,12 @@ from plimsoll.compaction.working_view import WorkingView
 from plimsoll.light.dataclass import dataclass
 from plimsoll.light.regex import regex
 
-HISTORY_GOALS_MAX = 12
-"""A history is counted only up to this multiple of its goal; beyond it the shares no longer change."""
+HISTORY_GOALS_MAX = 13
+"""A history is measured only up to this multiple of its goal; beyond it the shares no longer change."""
+
+COUNTED_GOALS_MAX = 4
+"""Of a history, the newest part up to this multiple of its goal is counted; the rest by its characters, as if it were like that.
+The summary's share of the room is 0.94 for a history of that size, and 0.99 for the largest."""
 
 SAMPLE_EXCHANGES = 32
 """Exchanges whose mean size stands for those that are gone."""
@@ -72,11 +76,22 @@ def _summary_room(view: WorkingView, task: Task, free_tokens: int) -> int:
 
     The further a history exceeds its goal, the less of it fits in a verbatim tail, and the more a fact in the summary is worth.
     """
-    most = max(task.goal_tokens * HISTORY_GOALS_MAX, 1)
-    history = task.goal_tokens + view.excess(task.goal_tokens, at_most=most) + _replaced_tokens(view)
+    history = max(task.goal_tokens, _history_tokens(view, task.goal_tokens)) + _replaced_tokens(view)
     share = max(0.5, 1 - (task.goal_tokens / max(1, history)) ** 2)
     earlier = sum(exchange.tokens for exchange in view.summaries())
     return min(task.summary_tokens_max, max(0, int(free_tokens * share), min(earlier, free_tokens)))
+
+
+def _history_tokens(view: WorkingView, goal_tokens: int) -> int:
+    """About the tokens of the messages that are in the view."""
+    older, tokens, chars = list(view.exchanges), 0, 0
+    while older and tokens < goal_tokens * COUNTED_GOALS_MAX:
+        exchange = older.pop()
+        tokens += exchange.tokens
+        chars += exchange.size_chars
+    rest = sum([exchange.size_chars for exchange in older])
+    tokens += tokens * rest // max(1, chars) + view.reserve_tokens
+    return min(tokens, goal_tokens * HISTORY_GOALS_MAX)
 
 
 def _replaced_tokens(view: WorkingView) -> int:

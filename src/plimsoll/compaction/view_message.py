@@ -11,6 +11,7 @@ from plimsoll.formats.cache_marks import marks_of
 from plimsoll.formats.exchange import Exchange, group
 from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message
+from plimsoll.tokens.framing import long_text
 
 Origin: TypeAlias = Literal["history", "summary", "made"]
 """`history`: from the history, possibly cut. `summary`: a summary or notice. `made`: inserted because the provider requires it."""
@@ -125,6 +126,12 @@ class ViewExchange:
     def tokens(self) -> int:
         """Current tokens."""
         return sum([entry.tokens for entry in self.entries])
+
+    @property
+    def size_chars(self) -> int:
+        """Characters of its texts, arguments and results."""
+        texts = (long_text(part) for entry in self.entries for part in entry.message.parts)
+        return sum([len(text) for text in texts if text is not None])
 
     @property
     def tokens_before(self) -> int:

@@ -173,10 +173,12 @@ class CachingCounter:
         return self._uppers.count(text, self._counter.upper)
 
     def prime(self, texts: Iterable[str]) -> None:
-        """Count many texts in advance, on all cores if the counter supports it; otherwise do nothing."""
+        """Count many texts in advance, if the counter counts them on all cores; otherwise do nothing."""
         if not isinstance(self._counter, ExactCounter):
             return
         missing = self._cache.missing(texts)
+        if sum(map(len, missing)) <= self._counter.left_chars():
+            return
         for text, tokens in zip(missing, self._counter.count_all(missing), strict=True):
             self._cache.put((len(text), hash(text)), tokens)
 

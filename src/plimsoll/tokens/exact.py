@@ -41,7 +41,7 @@ _WARM_UP_WORD = "unladenswallowsxq"
 class ExactCounter:
     """A TokenCounter with the provider's own counts. Thread-safe."""
 
-    __slots__ = ("_batch", "_engine", "name", "warm")
+    __slots__ = ("_batch", "_engine", "left_chars", "name", "warm")
 
     def __init__(
         self,
@@ -49,6 +49,7 @@ class ExactCounter:
         engine: Engine,
         batch: BatchEngine | None = None,
         warm: Callable[[], None] = lambda: None,
+        left_chars: Callable[[], int] = lambda: 0,
     ) -> None:
         """`engine` counts a text without lone surrogates; `batch` counts many at once, on all cores."""
         self.name = name
@@ -56,6 +57,8 @@ class ExactCounter:
         self._batch = batch
         self.warm = warm
         """Builds what the engine builds lazily. Releases the GIL if the engine does."""
+        self.left_chars = left_chars
+        """How many characters are counted one text at a time, so that counting them ahead saves nothing."""
 
     @property
     def exact(self) -> bool:
@@ -139,7 +142,7 @@ def _load(vocabulary: str) -> ExactCounter:
     if not is_installed("splintr"):
         raise ImportError(f"no offline engine for {vocabulary}: install splintr-rs")
     engine = VocabularyEngine(vocabulary)
-    return ExactCounter(vocabulary, engine.count, engine.count_all, engine.warm)
+    return ExactCounter(vocabulary, engine.count, engine.count_all, engine.warm, engine.left_chars)
 
 
 _loading = Lock()
@@ -170,6 +173,11 @@ class VocabularyEngine:
     def warm(self) -> None:
         """Load splintr, with the tables that it builds at the first word of several tokens, which takes longer than loading."""
         self.splintr().count_all([_WARM_UP_WORD])
+
+    def left_chars(self) -> int:
+        """How many characters the table may still count; 0 once splintr counts."""
+        table = self._table
+        return 0 if table is None else table.left
 
     def splintr(self) -> SplintrEngine:
         """The engine for everything, loaded once; the table is dropped."""

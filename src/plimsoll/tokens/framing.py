@@ -132,7 +132,7 @@ class MessageCounter:
         for message in reversed(messages):
             if chars_max is not None and chars >= chars_max:
                 break
-            found = [text for part in message.parts if (text := _long_text(part)) is not None]
+            found = [text for part in message.parts if (text := long_text(part)) is not None]
             chars += sum(map(len, found))
             texts += found
         if chars >= PRIMED_CHARS_MIN:
@@ -222,7 +222,8 @@ def _signature_tokens(wire: Mapping[str, Any]) -> int:
     return sum(-(-len(text) // SEALED_CHARS_PER_TOKEN) for text in signatures_beside(wire))
 
 
-def _long_text(part: Part) -> str | None:
+def long_text(part: Part) -> str | None:
+    """The text of a part, the arguments of a call or the content of a result, which hold most of a message; else None."""
     match part:
         case Text():
             return part.text

@@ -93,3 +93,18 @@ def test_fields_that_are_not_sent_are_not_counted() -> None:
 
     assert "parsed_output" not in str(fitted.messages)
     assert fitted.report.tokens_after == plimsoll.count_tokens(fitted.messages, format="openai-chat")
+
+
+def test_a_history_far_over_the_budget_is_measured_by_its_characters(counted_chars: list[int]) -> None:
+    """Of a history of a hundred budgets the newest few are counted, and of the rest no message at all."""
+    history = [
+        {"role": role, "content": f"{number} of {id(role)}: " + "the tide is high at the harbour. " * 20}
+        for number in range(1_500)
+        for role in ("user", "assistant")
+    ]
+    fitted = plimsoll.fit(history, max_tokens=BUDGET)
+    for_view = sum(counted_chars)
+
+    assert for_view < 9 * BUDGET * 5
+    assert fitted.report.tokens_after <= BUDGET
+    assert fitted.report.tokens_before > 200 * BUDGET

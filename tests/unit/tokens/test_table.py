@@ -11,8 +11,10 @@ import unicodedata
 
 import pytest
 
+from plimsoll.limits import COUNT_TABLE_WORK_MAX
 from plimsoll.tokens import exact, table
-from plimsoll.tokens.exact import SplintrEngine, VocabularyEngine
+from plimsoll.tokens.cache import CachingCounter
+from plimsoll.tokens.exact import ExactCounter, SplintrEngine, VocabularyEngine
 from plimsoll.tokens.table import KINDS_SIZE, VocabularyTable
 
 VOCABULARIES = ("o200k_base", "cl100k_base")
@@ -135,6 +137,17 @@ def test_the_engine_takes_over_for_good(monkeypatch: pytest.MonkeyPatch) -> None
     assert counting._table is None
     assert counting.count("one two three") == 3
     assert counting.count("q" * 300) == SplintrEngine("o200k_base").count("q" * 300)
+
+
+def test_nothing_is_counted_ahead_while_the_table_counts() -> None:
+    """Many texts at once gain nothing from the table; what it may no longer count is counted at once, by the engine."""
+    engine = VocabularyEngine("o200k_base")
+    counter = CachingCounter(ExactCounter("o200k_base", engine.count, engine.count_all, engine.warm, engine.left_chars))
+    texts = [f"{number} the tide is high " * 500 for number in range(20)]
+    counter.prime(texts)
+    assert counter.cache_info().entries == 0
+    counter.prime([*texts, "high " * (COUNT_TABLE_WORK_MAX // 5)])
+    assert counter.cache_info().entries == 21
 
 
 def test_a_little_text_is_counted_without_the_engine() -> None:
