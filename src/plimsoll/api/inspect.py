@@ -18,15 +18,15 @@ from plimsoll.policy.policy import PolicyChoice
 from plimsoll.policy.validation import integer, text_or_none
 from plimsoll.protocols import TokenCounter
 from plimsoll.records.usage import Usage
-from plimsoll.report.inspecting import inspection_of
-from plimsoll.report.inspection import Inspection
+from plimsoll.report.inspection import Inspection, inspection_of
 from plimsoll.report.measure import Measure, RecordedRequest, Subject, measured
 from plimsoll.report.story import Mark
-from plimsoll.session.transfer.recorded_usage import recorded, time_ms
+from plimsoll.session.transfer.recorded_usage import recorded
 from plimsoll.tokens.counter import counter_for
 from plimsoll.tokens.registry import DEFAULT_MODEL, look_up
 from plimsoll.transcripts.detect import load_file
 from plimsoll.transcripts.values import Conversation, Transcript
+from plimsoll.transcripts.writing import time_ms
 
 Inspectable: TypeAlias = "str | PathLike[str] | bytes | Transcript | Conversation | Sequence[MessageLike]"
 """A file's path or bytes, the result of `load_file`, or a list of messages."""

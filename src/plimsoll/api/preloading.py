@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from threading import Thread
 
 from plimsoll.tokens.counter import preload as load_vocabulary
@@ -14,7 +15,7 @@ def preload(model: str | None = DEFAULT_MODEL) -> None:
     For servers at start-up; may run in a thread. Raises SettingError.
     """
     # Most of the vocabulary loads without the interpreter, which imports the engine meanwhile.
-    engine = Thread(target=_import_engine, daemon=True)
+    engine = Thread(target=import_module, args=("plimsoll.compaction.one_call",), daemon=True)
     try:
         engine.start()
     except RuntimeError:  # no thread can be started here: the first call imports it
@@ -24,7 +25,3 @@ def preload(model: str | None = DEFAULT_MODEL) -> None:
         load_vocabulary(model)
     finally:
         engine.join()
-
-
-def _import_engine() -> None:
-    import plimsoll.compaction.one_call  # noqa: F401, PLC0415 - as above

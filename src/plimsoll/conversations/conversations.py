@@ -138,7 +138,7 @@ class Conversations(Closes):
                 found = self._found(parts, name, content.listing)
             except StoreError as error:
                 budget = self._settings.budget_of(parts, parts.model, window_tokens)
-                return self._without(request, parts, budget, str(error))
+                return stateless(request, parts, budget, self._settings, problem=str(error))
             except (PlimsollError, RecursionError) as error:
                 return Prepared(body=request, problem=str(error))
             found.awaited += 1  # nobody else may take it for theirs meanwhile
@@ -278,9 +278,6 @@ class Conversations(Closes):
         except PlimsollError:
             return None
         return conversation
-
-    def _without(self, request: Mapping[str, Any], parts: RequestParts, budget: int, problem: str) -> Prepared:
-        return stateless(request, parts, budget, self._settings, problem=problem)
 
     def _close_idle(self) -> None:
         """Close the sessions used longest ago, so that at most `open_max` are open."""

@@ -41,11 +41,14 @@ class Metrics:
             self.add("problems")
             self.problem = problem
 
+    def _by_label(self, name: str) -> dict[str, int]:
+        return {label: count for (key, label), count in sorted(self._counts.items()) if key == name}
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
         found: dict[str, Any] = {}
         for name in _HELP:
-            by_label = {label: count for (key, label), count in sorted(self._counts.items()) if key == name}
+            by_label = self._by_label(name)
             found[name] = by_label if name in _LABEL else sum(by_label.values())
         return {**found, "active": self.active, "waiting": self.waiting, "problem": self.problem}
 
@@ -55,7 +58,7 @@ class Metrics:
         for name, about in _HELP.items():
             full = f"plimsoll_{name}_total"
             lines += [f"# HELP {full} {about}", f"# TYPE {full} counter"]
-            counts = {label: count for (key, label), count in sorted(self._counts.items()) if key == name}
+            counts = self._by_label(name)
             if name not in _LABEL:
                 lines.append(f"{full} {sum(counts.values())}")
             lines += [

@@ -89,9 +89,9 @@ def _edit(record: Record, data: Mapping[str, Any]) -> bool:
     )
 
 
-def _is_span(value: object, stop: int) -> bool:
+def _is_span(value: Any, stop: int) -> bool:
     """True for a run `[start, stop)` of positions."""
-    return isinstance(value, list) and len(value) == 2 and all(map(_is_count, value)) and value[0] < value[1] <= stop
+    return _counts(value, 2) and value[0] < value[1] <= stop
 
 
 def _is_wording(value: object, stop: int) -> bool:
@@ -109,9 +109,7 @@ def _is_branch(value: object) -> bool:
         return False
     return (
         _are(value.get("left"), lambda run: _is_span(run, POSITIONS_MAX))
-        and _are(
-            value.get("changed"), lambda pair: isinstance(pair, list) and len(pair) == 2 and all(map(_is_count, pair))
-        )
+        and _are(value.get("changed"), lambda pair: _counts(pair, 2))
         and _are(value.get("unbound", []), _is_count)
     )
 
@@ -145,16 +143,11 @@ def _note(_record: Record, data: Mapping[str, Any]) -> bool:
 
 def _source(data: Mapping[str, Any]) -> bool:
     return (
-        all(
-            _is_count(data.get(name))
-            for name in (
-                "messages",
-                *(name for name in ("taken", "base", "budget", "window") if data.get(name) is not None),
-            )
-        )
+        _is_count(data.get("messages"))
+        and all(data.get(name) is None or _is_count(data[name]) for name in ("taken", "base", "budget", "window"))
         and isinstance(data.get("path"), str | None)
         and _are(data.get("more", []), lambda name: isinstance(name, str))
-        and _are(data.get("runs", []), lambda run: isinstance(run, list) and len(run) == 3 and all(map(_is_count, run)))
+        and _are(data.get("runs", []), lambda run: _counts(run, 3))
     )
 
 
@@ -187,10 +180,8 @@ def _is_change(value: object) -> bool:
     return isinstance(value, dict) and not value.keys().isdisjoint({"=", "~", "[]", "{}"})
 
 
-def _is_run(value: object, last: int) -> bool:
-    if not isinstance(value, list) or len(value) != 2 or not all(map(_is_count, value)):
-        return False
-    return bool(value[0] <= value[1] <= last)
+def _is_run(value: Any, last: int) -> bool:
+    return _counts(value, 2) and value[0] <= value[1] <= last
 
 
 def _state(value: object) -> bool:
@@ -249,6 +240,11 @@ def _is_earlier(value: object, seq: int) -> bool:
 
 def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= POSITIONS_MAX
+
+
+def _counts(value: object, number: int) -> bool:
+    """True for a list of so many counts."""
+    return isinstance(value, list) and len(value) == number and all(map(_is_count, value))
 
 
 def _are(value: object, check: Callable[[Any], bool]) -> bool:

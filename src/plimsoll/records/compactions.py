@@ -26,6 +26,12 @@ BEGINNINGS = frozenset({"compaction", "rollback"})
 """Kinds of records at which replay can start, because they store the whole state."""
 
 
+def session_record(log: SessionLog) -> Record | None:
+    """The first record, which is about the session; None if it cannot be read."""
+    first = next(iter(log.read()), None)
+    return first if first is not None and first.seq == 0 else None
+
+
 def record_at(log: SessionLog, seq: int) -> Record:
     """The record of that number. Raises SessionDamaged if it cannot be read."""
     found = next(iter(log.read(seq)), None)

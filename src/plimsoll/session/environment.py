@@ -24,6 +24,7 @@ from plimsoll.errors import FormatError, LimitExceeded, SettingError
 from plimsoll.formats.wire import copied
 from plimsoll.limits import ACTIVITY_MESSAGES_MAX
 from plimsoll.policy.validation import integer, short_repr
+from plimsoll.records.compactions import session_record
 from plimsoll.session.recorder import SessionRecorder
 
 Project = str | os.PathLike[str] | bool | None
@@ -108,8 +109,8 @@ def keep(recorder: SessionRecorder, now: Mapping[str, Any], project: Project, ti
 
 def _title(recorder: SessionRecorder) -> str | None:
     """The last title."""
-    first = next(recorder.log.read(), None)
-    made = first.data.get("title") if first is not None and first.seq == 0 else None
+    first = session_record(recorder.log)
+    made = None if first is None else first.data.get("title")
     return recorder.state.facts.title or (made if isinstance(made, str) else None)
 
 
@@ -121,8 +122,7 @@ def layers(recorder: SessionRecorder, *, query: str | None = None, priorities: o
     records = list(recorder.state.history.messages(log.messages - ACTIVITY_MESSAGES_MAX))
     decode = recorder.meter.format.decode
     newest = [(record.at_ms, decode(record.data["m"], record.position)) for record in records]
-    first = next(log.read(), None)
-    first = first if first and first.seq == 0 else None
+    first = session_record(log)
     found = ContextLayers(
         system=system_of(data.get("system")),
         session=session_of(

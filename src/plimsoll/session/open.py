@@ -37,7 +37,7 @@ from plimsoll.policy.validation import boolean, integer, short_repr
 from plimsoll.protocols import Durability, MemoryStore, Record, SessionLog, Store
 from plimsoll.records.arrival import Knowledge
 from plimsoll.records.checks import record_problem
-from plimsoll.records.compactions import newest_records
+from plimsoll.records.compactions import newest_records, session_record
 from plimsoll.records.said import Said
 from plimsoll.session.catalog import found, store_for
 from plimsoll.session.concurrency import pauses_s
@@ -316,8 +316,8 @@ def _meter(options: Mapping[str, Any]) -> ContextMeter:
 
 def _remembered_options(log: SessionLog, newest: Iterable[Record]) -> dict[str, Any]:
     """The options in the session record, with the format if it became known later."""
-    first = next(iter(log.read()), None)
-    if first is None or first.seq != 0:
+    first = session_record(log)
+    if first is None:
         raise SessionDamaged(
             log.name, detail="its first record, which holds its options, cannot be read; a repaired copy can"
         )

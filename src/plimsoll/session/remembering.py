@@ -16,6 +16,7 @@ from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.task import SummaryReply, SummaryRequest
 from plimsoll.errors import ErrorCatcher, MemoryWarning, StoreUnusable, on_failure, warn
 from plimsoll.limits import MEMORY_ANSWER_S, MEMORY_OFFER_S
+from plimsoll.records.compactions import session_record
 from plimsoll.session.environment import recorded
 from plimsoll.session.recorder import SessionRecorder
 from plimsoll.summary.kept import forget
@@ -166,9 +167,8 @@ def _place(recorder: SessionRecorder) -> Place:
     assert recorder.kept.memories is not None
     scopes = recorder.kept.memories.scopes
     assert scopes is not None  # a session has a user
-    first = next(iter(recorder.log.read()), None)
-    created_ms = first.at_ms if first is not None and first.seq == 0 else 0
-    return Place(session=recorder.log.name, created_ms=created_ms, scopes=scopes)
+    first = session_record(recorder.log)
+    return Place(session=recorder.log.name, created_ms=0 if first is None else first.at_ms, scopes=scopes)
 
 
 def _said(recorder: SessionRecorder, start: int, end: int) -> Sequence[SaidMessage]:

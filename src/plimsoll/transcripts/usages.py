@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from plimsoll.limits import TIME_MS_MAX
 from plimsoll.message import Wire
 from plimsoll.records.usage import Usage, usage_of
 from plimsoll.transcripts.lines import mapping_of, maybe_count, text_of
 from plimsoll.transcripts.values import SourceLine, SourceMessage, ToolCompaction
-from plimsoll.transcripts.writing import moment
+from plimsoll.transcripts.writing import time_ms
 
 CLAUDE_WINDOW_TOKENS, CLAUDE_LONG_WINDOW_TOKENS = 200_000, 1_000_000
 """Claude Code uses the smaller window unless the user chose the larger one; the file does not name it."""
@@ -24,9 +23,7 @@ def usage_in(reported: object, entry: SourceLine, *, position: int, model: str |
     found = usage_of(reported, model=model)
     if found is None:
         return None
-    at = moment(mapping_of(entry.value).get("timestamp"))
-    at_ms = -1 if at is None else int(at.timestamp() * 1000)
-    return replace(found, position=position, at_ms=at_ms if 0 <= at_ms <= TIME_MS_MAX else None)
+    return replace(found, position=position, at_ms=time_ms(mapping_of(entry.value).get("timestamp")))
 
 
 def newest_prompt(values: Sequence[Mapping[str, Any]]) -> int | None:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from plimsoll.light.dataclass import dataclass
+from plimsoll.limits import TIME_MS_MAX
 from plimsoll.message import Wire
 from plimsoll.records.usage import Usage
 from plimsoll.transcripts.lines import dump, mapping_of, text_of
@@ -111,6 +112,13 @@ def moment(text: object) -> datetime | None:
         return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).astimezone(UTC)
     except OverflowError:
         return None
+
+
+def time_ms(text: object) -> int | None:
+    """An ISO time as Unix milliseconds; None if it is invalid or out of range."""
+    at = moment(text)
+    at_ms = -1 if at is None else int(at.timestamp() * 1000)
+    return at_ms if 0 <= at_ms <= TIME_MS_MAX else None
 
 
 def clock(at: str | None, meta: Meta, source: Transcript | None) -> Clock:

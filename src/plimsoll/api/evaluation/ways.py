@@ -7,6 +7,7 @@ import shlex
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
 
@@ -117,13 +118,13 @@ def _function(way: str | Way, setting: Setting) -> Way:
     kind, _, rest = way.partition(":")
     match kind:
         case "recency":
-            return lambda messages, budget: _recency(messages, budget, setting)
+            return partial(_recency, setting)
         case "clear-tool-results":
-            return lambda messages, budget: _cleared(messages, budget, setting)
+            return partial(_cleared, setting)
         case "summary":
-            return lambda messages, budget: _with_summary(rest, messages, budget, setting)
+            return partial(_with_summary, setting, rest)
         case _:
-            return lambda messages, budget: _command(rest, messages, budget)
+            return partial(_command, rest)
 
 
 def _ours(messages: Sequence[Mapping[str, Any]], budget: int, setting: Setting, policy: PolicyChoice) -> Compacted:
@@ -147,7 +148,7 @@ def _ours(messages: Sequence[Mapping[str, Any]], budget: int, setting: Setting, 
     )
 
 
-def _recency(messages: Sequence[Mapping[str, Any]], budget: int, setting: Setting) -> Sequence[Mapping[str, Any]]:
+def _recency(setting: Setting, messages: Sequence[Mapping[str, Any]], budget: int) -> Sequence[Mapping[str, Any]]:
     """System text and the newest messages that fit."""
     return window(
         messages,
@@ -159,7 +160,7 @@ def _recency(messages: Sequence[Mapping[str, Any]], budget: int, setting: Settin
     ).messages
 
 
-def _cleared(messages: Sequence[Mapping[str, Any]], budget: int, setting: Setting) -> Sequence[Mapping[str, Any]]:
+def _cleared(setting: Setting, messages: Sequence[Mapping[str, Any]], budget: int) -> Sequence[Mapping[str, Any]]:
     """Old tool results say only that they were cleared, all but the newest three; then recency."""
     found, decoded = decode_all(list(messages), setting.format)
     old = [index for index, message in enumerate(decoded) if message.results][:-3]
@@ -169,11 +170,11 @@ def _cleared(messages: Sequence[Mapping[str, Any]], budget: int, setting: Settin
             for part in decoded[index].parts
         )
         decoded[index] = decoded[index].with_parts(parts)
-    return _recency([found.encode(message) for message in decoded], budget, setting)
+    return _recency(setting, [found.encode(message) for message in decoded], budget)
 
 
 def _with_summary(
-    file: str, messages: Sequence[Mapping[str, Any]], budget: int, setting: Setting
+    setting: Setting, file: str, messages: Sequence[Mapping[str, Any]], budget: int
 ) -> Sequence[Mapping[str, Any]]:
     """A given summary as the user's message after the system text, and the newest messages that fit beside it."""
     text = Path(file).read_bytes()[:TRANSCRIPT_SIZE_BYTES_MAX].decode("utf-8", "replace")
@@ -181,7 +182,7 @@ def _with_summary(
     note = format_named(setting.format).encode(text_message("user", summary))
     room = budget - count_tokens([note], model=setting.model, format=setting.format)
     try:
-        tail = list(_recency(messages, max(1, room), setting))
+        tail = list(_recency(setting, messages, max(1, room)))
     except CannotFit:  # the summary leaves no room: it stands alone
         return [note]
     heads = sum(message.role == "system" for message in decode_all(tail, setting.format)[1])

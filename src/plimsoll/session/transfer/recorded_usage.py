@@ -10,14 +10,13 @@ from plimsoll.compaction.meter import ContextMeter
 from plimsoll.compaction.readers import Reader
 from plimsoll.compaction.view_message import Origin
 from plimsoll.light.dataclass import dataclass
-from plimsoll.limits import TIME_MS_MAX
 from plimsoll.message import Wire
 from plimsoll.records.usage import Usage
 from plimsoll.session.adopt import Adopted, Adoption
 from plimsoll.tokens.calibrate import Calibrator
 from plimsoll.tokens.registry import look_up
 from plimsoll.transcripts.values import MADE, SUMMARY, ToolCompaction, ToolName, Transcript, Viewed
-from plimsoll.transcripts.writing import moment
+from plimsoll.transcripts.writing import time_ms
 
 ANSWER_TOKENS: Mapping[ToolName, int] = {"claude-code": 20_000, "codex": 0, "pi": 16_384}
 """Tokens of its window that a tool reserves for the reply. Codex records its window without them."""
@@ -206,13 +205,6 @@ def times_ms(transcript: Transcript) -> list[int | None]:
         at_ms = time_ms((value or {}).get("timestamp"))
         times.append(at_ms if at_ms is not None else times[-1] if times else None)
     return times
-
-
-def time_ms(text: object) -> int | None:
-    """An ISO time as Unix milliseconds; None if it is invalid or out of range."""
-    at = moment(text)
-    at_ms = -1 if at is None else int(at.timestamp() * 1000)
-    return at_ms if 0 <= at_ms <= TIME_MS_MAX else None
 
 
 def replayed(transcript: Transcript) -> Sequence[ToolCompaction]:
