@@ -139,7 +139,7 @@ def _format_by_class(item: object) -> FormatName | None:
 
 def _exact(item: object, position: int) -> Wire:
     """A message in JSON's own types. Raises FormatError."""
-    if not isinstance(item, Mapping):
+    if type(item) is not dict and not isinstance(item, Mapping):
         _refuse_framework(item, position)
     try:
         wire = exact(item)
@@ -185,7 +185,8 @@ def _refuse_framework(item: object, position: int) -> None:
 def _refuse_other_api(wire: Mapping[str, Any], position: int) -> None:
     """Raise FormatError for a message of an API whose calls and results would only be read as text here."""
     for field, kinds, api in _OTHER_APIS:
-        parts = objects_of(wire.get(field))
+        value = wire.get(field)
+        parts = objects_of(value) if isinstance(value, list) else ()
         if (
             parts
             and "type" not in parts[0]
@@ -194,9 +195,10 @@ def _refuse_other_api(wire: Mapping[str, Any], position: int) -> None:
             raise FormatError(
                 f"a message of {api}: convert the messages to one of {', '.join(RULES)} first", position=position
             )
-    content = wire.get("content")
-    if isinstance(content, list) and any(str(part.get("type")) in _MODEL_PARTS for part in objects_of(content)):
-        raise FormatError("a model message of the AI SDK: give its UI messages, which have parts", position=position)
+        if field == "content" and not _MODEL_PARTS.isdisjoint([str(part.get("type")) for part in parts]):
+            raise FormatError(
+                "a model message of the AI SDK: give its UI messages, which have parts", position=position
+            )
 
 
 def _of_framework(package: str, position: int) -> FormatError:

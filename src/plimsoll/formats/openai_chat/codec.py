@@ -132,7 +132,9 @@ def content_parts(own: Wire) -> list[Part]:
     content = own.get("content")
     if isinstance(content, str):
         return [Text(text=content)]
-    if content is not None and not isinstance(content, list):
+    if content is None:
+        return []
+    if not isinstance(content, list):
         raise FormatError(f"content must be text or a list of parts, not {kind_of(content)}")
     return [_block(block) for block in objects_field(own, "content")]
 
@@ -190,7 +192,7 @@ def exposed_fields(own: Wire) -> list[str]:
 
 
 def _extras(own: Wire) -> list[Part]:
-    return [Opaque(wire={field: own[field]}) for field in exposed_fields(own)]
+    return [] if own.keys() <= _KNOWN else [Opaque(wire={field: own[field]}) for field in exposed_fields(own)]
 
 
 _BLOCKS = frozenset({"text", "image_url", "input_audio", "file", "refusal", "video_url"})

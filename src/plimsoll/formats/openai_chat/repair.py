@@ -23,9 +23,10 @@ def is_sound(message: Message) -> bool:
         return False
     if "tool_calls" not in wire:
         return isinstance(content, str) and wire.get("role") != "function"
-    if message.role != "assistant" or not message.calls or not (content is None or isinstance(content, str)):
+    calls = message.calls
+    if message.role != "assistant" or not calls or not (content is None or isinstance(content, str)):
         return False
-    return all(_is_sound(call.wire or {}) for call in message.calls)
+    return all(map(_is_sound, [call.wire or {} for call in calls]))
 
 
 def _is_sound(call: Wire) -> bool:
