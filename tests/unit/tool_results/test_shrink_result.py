@@ -126,6 +126,17 @@ def test_searches_hear_every_file():
     assert all(f"src/mod_{n}.py:" in text for n in range(10))
 
 
+def test_a_search_names_a_file_once_above_its_hits():
+    """A path in front of each hit would take the room of other hits; each hit has its line number and its text."""
+    hits = [f"packages/harbour/src/cranes/mod_{n}.py:{k}: crane_{n}_{k}()" for n in range(4) for k in range(40)]
+    text = shrink("\n".join(hits), 700).text
+    shown = [line for line in text.split("\n")[1:] if "crane_" in line]
+
+    assert [text.count(f"cranes/mod_{n}.py:") for n in range(4)] == [1, 1, 1, 1]
+    assert len(shown) > 40
+    assert all(any(hit.endswith(line) for hit in hits) for line in shown)
+
+
 def test_diffs_keep_changes_before_context():
     """Every file and change stays, and context is dropped."""
     text = shrink(DIFF, 600).text

@@ -33,6 +33,8 @@ class Look(NamedTuple):
     """The number of lines like this one, for lines that stand for others."""
     lines: Sequence[str] | None = None
     """The lines that are ranked, where they are not those of the result but were made from it."""
+    places: Sequence[str] = ()
+    """The start of each line that names where it is from, "" for none. Below another line from there it is left out."""
 
 
 def rank_ends(ranked: list[int], rank: int, head: int, tail: int) -> None:
@@ -106,12 +108,14 @@ def render_kept(  # noqa: PLR0913, PLR0917 - what to render and how
     language: str,
     counts: Mapping[int, int] = _NO_COUNTS,
     chars_max: int = LINE_CHARS_MAX,
+    places: Sequence[str] = (),
 ) -> str:
     """The kept lines, with a line in place of each gap and the count of lines like it after a line with one.
 
-    `gaps` of earlier cuts are added to the gap they are in.
+    `gaps` of earlier cuts are added to the gap they are in. A line below another one of its place is shown without it.
     """
     out: list[str] = []
+    place = ""
     gap_indexes = sorted(gaps)
     missing = 0
     expected = 0
@@ -128,9 +132,9 @@ def render_kept(  # noqa: PLR0913, PLR0917 - what to render and how
             out.append(gap_line(missing, language))
         missing = 0
         if index < len(lines):
-            out.append(
-                clip_line(lines[index], chars_max) + (f" (1 of {counts[index]:,} alike)" if index in counts else "")
-            )
+            known, place = place, places[index] if places else ""
+            shown = lines[index].removeprefix(place) if place == known else lines[index]
+            out.append(clip_line(shown, chars_max) + (f" (1 of {counts[index]:,} alike)" if index in counts else ""))
     return "\n".join(out)
 
 

@@ -229,8 +229,10 @@ def _look_at_search(lines: Lines) -> Look:
     """N for the nth hit in a file, so that each file is shown before a second hit; other lines follow the hit before."""
     seen: Counter[str] = Counter()
     ranked, current, hits = [], 0, 0
+    places = []
     for line in lines:
         hit = _HIT.match(line)
+        places.append(hit[1] if hit else "")
         if hit:
             hits += 1
             seen[hit[1]] += 1
@@ -239,7 +241,7 @@ def _look_at_search(lines: Lines) -> Look:
         else:
             ranked.append(current + 1 if line.strip() else current + 2)
     facts = f"{pluralize(hits, 'hit')} in {pluralize(len(seen), 'file')}" if hits else _line_count(lines)
-    return Look(_with_errors(ranked, lines, _ERRORS_OF_SEARCH), facts)
+    return Look(_with_errors(ranked, lines, _ERRORS_OF_SEARCH), facts, places=places)
 
 
 # --- prose and everything else ----------------------------------------------------------------------------------------

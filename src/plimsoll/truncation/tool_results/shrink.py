@@ -283,7 +283,7 @@ def _most_lines(lines: Sequence[str], look: Look, tokens_max: int, counter: Toke
         if len(kept) < min(_KEPT_MIN, len(lines)):
             break
         if len(kept) not in tried:
-            text = render_kept(lines, kept, gaps, language, look.counts, chars_max)
+            text = render_kept(lines, kept, gaps, language, look.counts, chars_max, look.places)
             tried[len(kept)] = counter.upper(text), text
         tokens = tried[len(kept)][0]
         is_full = _FULL_SHARE * tokens_max <= tokens <= tokens_max
