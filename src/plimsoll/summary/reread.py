@@ -220,7 +220,7 @@ class _Reader:
             case "request" | "cut request":
                 cut = _CUT_MARK.search(text)
                 text = text if cut is None else text[: cut.start()]
-                for fact in from_user(text, self.order, ""):  # with its constraints, which truncation may remove
+                for fact in from_user(text, self.order):  # with its constraints, which truncation may remove
                     state = cut[1] if cut is not None and fact.kind == "request" else ""
                     self._add(fact.kind, fact.key, fact.text, "user", fact.weight, state=state)
             case "command":

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from plimsoll.message import text_message
 from plimsoll.summary import dense
-from plimsoll.summary.ledger import Ledger, extend
+from plimsoll.summary.ledger import Ledger, decisions, extend
 from plimsoll.summary.ledger.fact import Fact
 from plimsoll.summary.listening import likely, listen
 from plimsoll.summary.names_zh import QUESTION, may_ask
@@ -86,3 +86,21 @@ def test_a_talk_that_repeats_itself_still_fills_its_summary(counter: Any) -> Non
 def test_every_chinese_question_is_one_that_may_ask(text: str) -> None:
     """Whatever the pattern of questions finds in a text, the quick check in front of it finds as well."""
     assert may_ask(text) or QUESTION.search(text) is None
+
+
+def test_an_answer_is_looked_through_for_its_question_only_before_a_short_reply(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A long reply says itself what it is about; a short one gets the question in front of it, also in the next reading."""
+    looked: list[str] = []
+    question = decisions.question
+    monkeypatch.setattr(decisions, "question", lambda text: looked.append(text) or question(text))
+    talk = [
+        text_message("assistant", "Which pier, A or B?"),
+        text_message("user", "Neither, " + "we stay at sea. " * 9),
+    ]
+    ledger = extend(Ledger.empty(), talk * 3, 0)
+    assert looked == []
+    ledger = extend(ledger, [text_message("assistant", "May I cast off?")], 6)
+    assert looked == ["May I cast off?"]
+    assert extend(ledger, [text_message("user", "Yes.")], 7).of("request")[-1].note == "May I cast off?"

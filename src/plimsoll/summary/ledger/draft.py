@@ -6,6 +6,7 @@ from math import log2
 from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
+from plimsoll.summary.ledger import decisions
 from plimsoll.summary.ledger.fact import CAPS, KINDS, Fact, Kind, first_seen
 from plimsoll.summary.ledger.sentences import line
 
@@ -30,14 +31,24 @@ class LedgerDraft:
             kind: {fact.key: fact for fact in facts.get(kind, ())} for kind in KINDS
         }
         self.evicted: dict[Kind, int] = dict(evicted)
-        self.asked = asked
-        """The assistant's last question, to interpret a short reply."""
+        self._asked, self._answer = asked, ""
 
     def copied(self) -> LedgerDraft:
         """Return an independent copy."""
-        other = LedgerDraft({}, self.evicted, self.asked)
+        other = LedgerDraft({}, self.evicted, self._asked)
+        other._answer = self._answer
         other.facts = {kind: kept.copy() for kind, kept in self.facts.items()}
         return other
+
+    def asked(self) -> str:
+        """Return the assistant's last question, to interpret a short reply. It is looked for when it is first wanted."""
+        if self._answer:
+            self._asked, self._answer = decisions.question(self._answer), ""
+        return self._asked
+
+    def heard(self, answer: str) -> None:
+        """Note the assistant's last answer; "" once a user has replied."""
+        self._asked, self._answer = "", answer
 
     def add(self, fact: Fact) -> None:
         """Add a fact, or merge it into the one with its key."""

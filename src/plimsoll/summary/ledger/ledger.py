@@ -201,7 +201,7 @@ class Reading:
             counts=counts,
             evicted=MappingProxyType(draft.evicted),
             end=self._start + len(new),
-            asked=draft.asked,
+            asked=draft.asked(),
             words=base.words,
         )
 
@@ -284,7 +284,7 @@ class _Reader:
             self.draft.add_all(requests.injected(text, position))
         elif message.role == "user":
             self.draft.add_all(requests.from_user(text, position, self.draft.asked))
-            self.draft.asked = ""
+            self.draft.heard("")
         elif message.role == "assistant":
             self._answer(text, position, has_calls=has_calls)
         else:
@@ -302,7 +302,7 @@ class _Reader:
             self.draft.add_all(symbols.from_text(text, position))
         self.draft.add_all(work.from_assistant(text, position))
         if not has_calls:
-            self.draft.asked = decisions.question(text)
+            self.draft.heard(text)
 
     def _call(self, part: ToolCall, position: int) -> None:
         call = calls.understand(part.name, part.arguments)

@@ -76,8 +76,15 @@ def plain(line: str) -> str:
         bare = "; ".join(cell for cell in map(str.strip, bare.split("|")) if cell.strip(":- "))
     if "*" not in bare and "__" not in bare:
         return bare.strip()
+    if "`" not in bare:
+        return _without_emphasis(bare).strip()
     parts = re.split(r"(`[^`\n]{1,300}`)", bare)
-    return "".join(part if part.startswith("`") else _LIGHT.sub(r"\1", _STRONG.sub("", part)) for part in parts).strip()
+    return "".join(part if part.startswith("`") else _without_emphasis(part) for part in parts).strip()
+
+
+def _without_emphasis(text: str) -> str:
+    strong = _STRONG.sub("", text)
+    return _LIGHT.sub(r"\1", strong) if "*" in strong else strong
 
 
 def spoken(text: str) -> list[str]:

@@ -11,7 +11,7 @@ from plimsoll.summary.ledger.prose import spoken
 from plimsoll.summary.ledger.sentences import clean, head_and_tail, line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _CONSTRAINT_EN = regex(
     r"\b(?:must|mustn't|never|always|only|don't|dont|do not|cannot|can't|shouldn't|should|without|instead of|make sure"
@@ -64,14 +64,15 @@ _PASTED_CHARS_MIN, _PASTED_ENDS_CHARS = 800, 400
 """A text of this length may be pasted; what is wanted with it stands at its start or its end."""
 
 
-def from_user(text: str, position: int, asked: str) -> Iterator[Fact]:
-    """Yield the request of a user message and the constraints in it. `asked` is the question it may answer."""
+def from_user(text: str, position: int, asked: Callable[[], str] = str) -> Iterator[Fact]:
+    """Yield the request of a user message and the constraints in it. `asked` returns the question it may answer."""
     text = without_injected(text)
     bare = " ".join(text.split())
     if not bare or _NOTICE.fullmatch(bare):
         return
     cap = CAPS["request"].text_chars_max
-    note = _answered(asked, bare) if asked and len(bare) <= _ACK_CHARS_MAX else ""
+    question = asked() if len(bare) <= _ACK_CHARS_MAX else ""
+    note = _answered(question, bare) if question else ""
     body = "\n".join(kept for raw in clean_lines(head_and_tail(text, cap)) if (kept := raw.rstrip()))
     limits = constrains(bare[:_WEIGHED_CHARS])
     yield Fact("request", request_key(note, bare), body, position, "user", _weigh(bare, limits=limits), note=note)
