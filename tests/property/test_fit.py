@@ -210,6 +210,12 @@ def test_a_case_that_a_long_run_found() -> None:
     assert check(case_of(71003246))
 
 
+@pytest.mark.parametrize("seed", [400000994, 700000114])
+def test_hostile_cases_that_long_runs_found(seed: int) -> None:
+    """A step that was enough for the budget left more than the policy leaves alone; a search's id was used again."""
+    assert check(hostile_case_of(seed))
+
+
 def test_no_message_ends_in_the_thinking_of_a_call_that_left() -> None:
     """Interrupted calls stay longest, so that a later message lost all of its calls and kept the thinking before them."""
     assert check(case_of(102007706))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -19,6 +20,7 @@ from plimsoll.compaction.settle import as_ordered, ordered
 from plimsoll.compaction.task import SummaryReply, SummaryRequest, Task
 from plimsoll.compaction.view_message import ViewMessage, placed_at
 from plimsoll.compaction.writing import finished, written
+from plimsoll.errors import CannotFit
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.system_text import system_message, system_text
 from plimsoll.formats.wire import copied_value
@@ -53,9 +55,14 @@ class MeasuredConversation:
             return untouched(self.in_input_order, task, tokens)
         # A model is asked once: what it wrote is not asked for again after a second look.
         outline = yield from self.compacted(replace(task, settles=asks), tokens)
-        if not asks and outline.stage == "fit" and self._acts_on(outline):
-            outline = yield from self.compacted(task, tokens)
-        return outline
+        if asks or not outline.changed or not self._acts_on(outline):
+            return outline
+        if outline.stage == "fit":
+            return (yield from self.compacted(task, tokens))
+        left_alone = untouched_tokens_max(meter.policy, meter.budget.tokens)
+        with suppress(CannotFit):
+            outline = yield from self.compacted(replace(task, budget_tokens=left_alone), tokens)
+        return replace(outline, budget_tokens=task.budget_tokens)
 
     def _acts_on(self, outline: Outline) -> bool:
         """Whether the policy would change what it has just made, if it came back: a cut between its load line and the budget."""

@@ -5,6 +5,8 @@ The provider rejects such a result without its call, and such a call without its
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
+
 from plimsoll.formats.checks import in_words
 from plimsoll.formats.served import served_answer, served_call
 from plimsoll.message import Message, Opaque, Part, Text
@@ -43,7 +45,29 @@ def in_text(part: Opaque) -> Text:
     return Text(text=in_words(part.wire))
 
 
-def without_calls(message: Message, ids: set[str]) -> Message:
-    """The message with these calls as text."""
-    parts = (in_text(part) if isinstance(part, Opaque) and served_call(part) in ids else part for part in message.parts)
+def calls_without_result(messages: Iterable[Message], ids: Container[str]) -> dict[int, set[int]]:
+    """Where the calls of these ids are that no result follows: the indexes of their parts, by the number of their message.
+
+    Broken histories use an id again: a call that has its result is not the one that waits.
+    """
+    found: dict[str, list[tuple[int, int]]] = {}
+    for number, message in enumerate(messages):
+        for index, part in enumerate(message.parts):
+            asked, answered = served_call(part), served_answer(part)
+            if asked is not None and asked in ids:
+                found.setdefault(asked, []).append((number, index))
+            elif answered is not None:
+                found.pop(answered, None)
+    places: dict[int, set[int]] = {}
+    for number, index in (place for calls in found.values() for place in calls):
+        places.setdefault(number, set()).add(index)
+    return places
+
+
+def without_calls(message: Message, indexes: Container[int]) -> Message:
+    """The message with the calls at these indexes as text."""
+    parts = (
+        in_text(part) if isinstance(part, Opaque) and index in indexes else part
+        for index, part in enumerate(message.parts)
+    )
     return message.with_parts(tuple(parts))

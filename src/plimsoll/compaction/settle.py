@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from plimsoll.compaction.notes import EMPTY
-from plimsoll.compaction.served import without_calls
+from plimsoll.compaction.served import calls_without_result, without_calls
 from plimsoll.compaction.tally import RunningSum, Tally
 from plimsoll.compaction.view_message import CountMessage, ViewMessage
 from plimsoll.formats.exchange import NO_RESULT, OpenCalls, answers_by_name, is_legacy, open_calls, placeholder
@@ -159,16 +159,15 @@ class _Order:
         made = map(make, _placeholders(answer.missing(), self._format))
         items = answer.items
         if answer.served and not self._may_wait(answer):
-            items = [_without_served(item, answer.served) for item in items]
+            waiting = calls_without_result((item.message for item in items), answer.served)
+            items = [_without_served(item, waiting.get(number)) for number, item in enumerate(items)]
         found = [*items, *answer.late, *made]
         whole = len(found) - is_last
         return [_without_empty_content(item, self._format) for item in found[:whole]] + found[whole:]
 
 
-def _without_served(item: ViewMessage, ids: set[str]) -> ViewMessage:
-    if not any(served_call(part) in ids for part in item.message.parts):
-        return item
-    return _edited(item, without_calls(item.message, ids), UNANSWERED)
+def _without_served(item: ViewMessage, indexes: set[int] | None) -> ViewMessage:
+    return _edited(item, without_calls(item.message, indexes), UNANSWERED) if indexes else item
 
 
 def settled(items: Sequence[ViewMessage], format: Format, make: Make, *, moves: bool) -> list[ViewMessage]:

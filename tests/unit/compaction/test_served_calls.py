@@ -153,6 +153,9 @@ REFUSED = {
     "a call never answered": [user(), agent(ASKS, READS), READ, agent(SAYS), user()],
     "a result after another request": [user(), agent(SAYS, ASKS), user(), agent(ANSWERED, SAYS)],
     "two results": [user(), agent(ASKS, ANSWERED, ANSWERED, SAYS), user()],
+    "its id used again, without a result": [user(), agent(ASKS, ANSWERED, SAYS, ASKS), user()],
+    "its id used again after that": [user(), agent(ASKS, ANSWERED, SAYS), agent(SAYS, ASKS), user()],
+    "its id used twice": [user(), agent(ASKS, SAYS, ASKS), user()],
 }
 
 
