@@ -53,6 +53,9 @@ _ASKED_OF_YOU = frozenset(
 )
 """Words of questions that say nothing about what is asked."""
 
+_HAVING = frozenset(("have", "has"))
+_HAD = frozenset("it them him her one ones this that these those some any none both all nothing everything".split())
+
 _ANSWER_WORDS, _ANSWER_CHARS, _QUESTION_CHARS_MAX = 4, 8, 36
 
 
@@ -205,4 +208,11 @@ def shorten(text: str, callings: Iterable[str] = ()) -> str:
         # An `it` says nothing where a clause begins, or where its verb goes.
         goes = [at == 0 or any(map(drops, words[at + 1 : at + 2])) for at in range(len(words))]
         words = [word for word, drops in zip(words, goes, strict=True) if word not in ("it", "It") or not drops]
-    return " ".join(filterfalse(drops, words)).replace(" ,", ",").strip(" ,.!-")
+    left = filterfalse(drops, words) if _HAVING.isdisjoint(words) else _without_auxiliaries(words)
+    return " ".join(left).replace(" ,", ",").strip(" ,.!-")
+
+
+def _without_auxiliaries(words: Sequence[str]) -> list[str]:
+    """The words that a reader needs; `have` and `has` in front of a pronoun are verbs of their own: "I have it"."""
+    had = [word in _HAVING and after.strip(",.!?") in _HAD for word, after in zip(words, [*words[1:], ""], strict=True)]
+    return [word for word, stays in zip(words, had, strict=True) if stays or not drops(word)]

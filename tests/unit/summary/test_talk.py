@@ -273,6 +273,20 @@ def test_what_a_user_wants_to_do_herself_is_no_constraint(counter: Any) -> None:
     assert "learn Portuguese" in shown(texts, 600, counter).text
 
 
+@pytest.mark.parametrize(
+    ("said", "short"),
+    [
+        ("She said I have it from my aunt", "She said have it from aunt"),
+        ("It has them, too", "has them"),
+        ("I have two cats", "two cats"),
+        ("I have been to Aveiro", "to Aveiro"),
+    ],
+)
+def test_having_something_is_no_auxiliary(said: str, short: str) -> None:
+    """A pronoun alone does not say that somebody has it; a name or a number does."""
+    assert dense.shorten(said) == short
+
+
 def test_a_short_answer_stands_behind_its_question(counter: Any) -> None:
     """`Seven years now` says nothing alone; an answer that names what was asked for needs no question."""
     texts = [

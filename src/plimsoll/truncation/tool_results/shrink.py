@@ -78,8 +78,9 @@ def shrink_result(  # noqa: PLR0913 - one call with its options
     """Shrink a tool result to at most `tokens_max` tokens by `counter.upper`. A result that fits is unchanged.
 
     JSON stays JSON and keeps its keys, but for notebooks, of which lines are made. Of lines, those stay that matter most
-    in a result of that shape (both ends, errors and totals, file names, declarations), in order, with each gap marked. A
-    notice in front gives the size before shrinking and the reference. Takes linear time.
+    in a result of that shape (both ends, errors and totals, file names, declarations), in order, with each gap marked; of
+    hits in one file, only the first names it. A notice in front gives the size before shrinking and the reference.
+    Takes linear time.
 
     Args:
         tool_name: A hint at the shape.
