@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import accumulate
 from math import log2
 from typing import TYPE_CHECKING, NamedTuple
@@ -73,7 +73,6 @@ _TEMPLATES_MAX = 4_000
 """Where there are more kinds of lines, a kind is told by the first characters of its lines."""
 _KIND_BYTES = 24
 _WITHOUT_DIGITS = str.maketrans("", "", "0123456789")
-_UNREAD = -1
 
 
 class ErrorLines(NamedTuple):
@@ -89,7 +88,7 @@ def severity(text: str, stems: Sequence[str]) -> int:
     """2 for a text that names an error as such, 1 for one with a word of failure, 0 for any other.
 
     Reads 1,000 characters, and looks closely only at the first and the last of each of the `stems`, which are those of
-    `stems_in` the text or a longer one.
+    `stems_in` the text or a longer one, or those that `containing` says it has.
     """
     text = text[:_LINE_CHARS]
     lower = text.lower()
@@ -147,20 +146,20 @@ def _mask(word: str) -> str:
     return "#" if "0" in word or "/" in word or word in _CALENDAR else word.partition("=")[0]
 
 
-def containing(lines: Sequence[str], stems: Iterable[str]) -> list[int]:
-    """The indexes of the texts that contain one of the stems, in order."""
+def containing(lines: Sequence[str], stems: Iterable[str]) -> dict[int, list[str]]:
+    """The indexes of the texts that contain one of the stems, in order, and which of them each contains."""
     lower = "\n".join(lines).lower()
     if lower.count("\n") >= len(lines):
         lower = "\n".join([line.replace("\n", " ") for line in lines]).lower()
     ends = list(accumulate([len(line) + 1 for line in lower.split("\n")]))
-    found: set[int] = set()
+    found: defaultdict[int, list[str]] = defaultdict(list)
     for stem in stems:
         at = lower.find(stem)
         while at >= 0:
             index = bisect_right(ends, at)
-            found.add(index)
+            found[index].append(stem)
             at = lower.find(stem, ends[index])
-    return sorted(found)
+    return dict(sorted(found.items()))
 
 
 def find_errors(lines: Sequence[str]) -> list[ErrorLines]:
@@ -169,12 +168,12 @@ def find_errors(lines: Sequence[str]) -> list[ErrorLines]:
     One that is seen sixteen times as often ranks like one that is less severe by one.
     """
     stems = stems_in("\n".join(lines))
-    indexes = containing(lines, stems)
-    candidates = [lines[index] for index in indexes]
+    stems_of = containing(lines, stems)
+    candidates = [lines[index] for index in stems_of]
     kinds = kinds_of(candidates) if candidates else ()
     found: dict[tuple[object, int], list[int]] = {}
-    levels = _with_labelled(candidates, _severities(candidates, stems))
-    for index, kind, level in zip(indexes, kinds, levels, strict=True):
+    levels = _with_labelled(candidates, _severities(candidates, stems_of.values()))
+    for index, kind, level in zip(stems_of, kinds, levels, strict=True):
         if level:
             seen = found.setdefault((kind, level), [index, index, 0])
             seen[1] = index
@@ -183,17 +182,21 @@ def find_errors(lines: Sequence[str]) -> list[ErrorLines]:
     return sorted(errors, key=_weight)
 
 
-def _severities(lines: Sequence[str], stems: Sequence[str]) -> list[int]:
-    """The severity of each line. Lines that differ in numbers only are read once, where the numbers say nothing."""
-    known: dict[str, int | None] = {}
+def _severities(lines: Sequence[str], stems: Iterable[Sequence[str]]) -> list[int]:
+    """The severity of each line, which has these stems. Those that differ in numbers only are read once, unless numbers matter."""
+    firsts: dict[str, tuple[str, int]] = {}
+    by_number: dict[str, bool] = {}
     levels: list[int] = []
-    for line in lines:
+    for line, found in zip(lines, stems, strict=True):
         key = line[:_LINE_CHARS].translate(_WITHOUT_DIGITS)
-        level = known.get(key, _UNREAD)
-        if level is None or level == _UNREAD:
-            is_new, level = level is not None, severity(line, stems)
-            if is_new:
-                known[key] = None if _BY_NUMBER.search(line, 0, _LINE_CHARS) else level
+        first = firsts.get(key)
+        if first is not None and key not in by_number:
+            by_number[key] = _BY_NUMBER.search(first[0], 0, _LINE_CHARS) is not None
+        if first is None or by_number[key]:
+            level = severity(line, found)
+            firsts.setdefault(key, (line, level))
+        else:
+            level = first[1]
         levels.append(level)
     return levels
 

@@ -152,11 +152,11 @@ def _error_texts(containers: Sequence[Container], stems: Sequence[str]) -> Itera
                 keys.append(key)
                 starts.append(text[:_SHORT_CHARS])
     severities: dict[str, int] = {}
-    for at in containing(starts, stems):
+    for at, found in containing(starts, stems).items():
         start = starts[at]
         level = severities.get(start)
         if level is None:
-            level = severities[start] = severity(start, stems)
+            level = severities[start] = severity(start, found)
         if level:
             yield owners[at], keys[at], _weight(keys[at], owners[at][keys[at]], level)
 
