@@ -89,6 +89,10 @@ class Index:
         """Characters that are indexed."""
         return sum(segment.chars for segment in self.segments)
 
+    def has(self, term: str) -> bool:
+        """Whether any text has a term."""
+        return any(segment.units.count(term) for segment in self.segments)
+
     def state(self) -> dict[str, Any]:
         """Everything but the segments, as JSON."""
         return {

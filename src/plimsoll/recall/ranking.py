@@ -8,9 +8,7 @@ words, and by what the question asks for: a speaker, a day, a number, the first 
 from __future__ import annotations
 
 import heapq
-import math
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -18,17 +16,22 @@ from typing import NamedTuple
 from plimsoll.light.regex import regex
 from plimsoll.limits import RECALL_QUERY_CHARS_MAX, RECALL_QUERY_TERMS_MAX, RECALL_QUERY_WORK_MAX
 from plimsoll.recall.cues import Cues, cues_of, strings_of
+from plimsoll.recall.derived import DERIVED_WEIGHT, derived_terms
 from plimsoll.recall.filters import Filters, Hidden
 from plimsoll.recall.index import Index
-from plimsoll.recall.segment import K1, B, Entry, Segment
+from plimsoll.recall.segment import K1, B, Entry, Segment, is_among, rarity
+from plimsoll.recall.together import together
 from plimsoll.recall.units import NUMBER, OPENING, QUESTION, TIME
-from plimsoll.recall.words import STOP, alike_terms
+from plimsoll.recall.words import STOP, alike_terms, words
 
 OWN, WINDOW, CARRIED, ANSWER = 1.0, 1.0, 0.7, 0.5
 """Weights: of the unit's own words, its better window, the words said shortly before it, and of the question that it answers."""
 
 FADING, REACH = 0.9, 8
 """A word that was said counts this much less with each unit after it, for so many units."""
+
+ALL = 1.3
+"""Power of the share of a question that was said shortly before: all of it counts more than two halves."""
 
 SPEAKER, DAY, KIND, FIRST, LAST = 0.8, 0.8, 0.3, 3.0, 0.1
 """Weights of what a question asks for besides words."""
@@ -111,6 +114,8 @@ class Ranking:
         self.asked = frozenset((asked - STOP) or asked)
         named = index.terms.of(" ".join(_WHICH.findall(query)))
         alike = alike_terms(self.asked, frozenset(named))
+        derived = derived_terms(self.asked | STOP | dict(alike).keys(), self.asked, words(query))
+        alike += [(term, DERIVED_WEIGHT) for term in sorted(derived) if index.has(term)]
         self.cues = cues_of(query, set(self.asked), index.spoken, index.today, index.terms.of)
         self._fields = [
             _Field(segment, self.asked, alike, self.cues, Hidden(segment, shown, filters)) for segment in index.segments
@@ -138,7 +143,7 @@ class Ranking:
         ordered = sorted(found, reverse=True)
         if self._verbatim:
             ordered[:VERBATIM_UNITS] = sorted(map(self._with_verbatim, ordered[:VERBATIM_UNITS]), reverse=True)
-        for score, number, unit in ordered:
+        for score, number, unit in together(ordered, lambda number, unit: self._fields[number].said_in(unit)):
             yield self._fields[number].candidate(unit, score)
 
     def matched(self, most: int) -> list[frozenset[str]]:
@@ -185,13 +190,13 @@ class _Field:
             work += len(postings)
             if work <= WINDOWED_MAX or not self.windows:
                 _score_windows(segment, postings, self.windows)
-            weight = _rarity(len(segment.end_of), max(1, len(postings))) * (NAME_WEIGHT if term in light else 1.0)
+            weight = rarity(len(segment.end_of), max(1, len(postings))) * (NAME_WEIGHT if term in light else 1.0)
             headed = segment.headings.get(term)
             self._terms.append(_Term(weight, postings, headed if len(headed) <= HEADING_PARTS_MAX else ()))
         for term, share in alike:
             postings = hidden.without(segment.units.get(term))
             if postings and len(postings) <= ALIKE_MAX:
-                weight = _rarity(len(segment.end_of), len(postings)) * share
+                weight = rarity(len(segment.end_of), len(postings)) * share
                 self._alike.append(_Term(weight, postings, ()))
                 _score_windows(segment, postings, self.windows, share / 2)
         self._reached = self._named(cues)
@@ -265,7 +270,9 @@ class _Field:
             for unit, weight in own.items()
         }
         total = sum(term.weight for term in self._terms) or 1.0
-        self._carried = {unit: (weight + headed(entry_of[unit], 0.0)) / total for unit, weight in carried.items()}
+        self._carried = {
+            unit: ((weight + headed(entry_of[unit], 0.0)) / total) ** ALL for unit, weight in carried.items()
+        }
         self.own_top = max(self._own.values(), default=0.0)
 
     def scores(self, cues: Cues, window_top: float, own_top: float) -> dict[int, float]:
@@ -310,8 +317,15 @@ class _Field:
         """Those of these terms that a unit or its heading has."""
         segment, entry = self._segment, self._segment.entry_of[unit]
         return frozenset(
-            term for term in asked if _has(segment.units.get(term), unit) or _has(segment.headings.get(term), entry)
+            term
+            for term in asked
+            if is_among(segment.units.get(term), unit) or is_among(segment.headings.get(term), entry)
         )
+
+    def said_in(self, unit: int) -> int | None:
+        """The position of the message in which somebody said a unit; None for what a tool was asked or printed."""
+        entry = self._segment.entries[self._segment.entry_of[unit]]
+        return entry.position if entry.voice in {"user", "assistant"} else None
 
     def candidate(self, unit: int, score: float) -> Candidate:
         """A unit with its text."""
@@ -319,12 +333,6 @@ class _Field:
         return Candidate(
             score, entry, entry.start + start, self._segment.text_of(entry)[start:end], unit in self._matching
         )
-
-
-def _has(numbers: Sequence[int], number: int) -> bool:
-    """Whether a number is among these, which are in order."""
-    at = bisect_left(numbers, number)
-    return at < len(numbers) and numbers[at] == number
 
 
 def _largest(windows: Mapping[int, float]) -> list[tuple[int, float]]:
@@ -374,16 +382,11 @@ def _rarest(segment: Segment, asked: frozenset[str]) -> Iterator[str]:
         yield term
 
 
-def _rarity(among: int, count: int) -> float:
-    """The inverse document frequency of BM25."""
-    return math.log(1 + (among - count + 0.5) / (count + 0.5))
-
-
 def _score_windows(segment: Segment, postings: Sequence[int], scores: dict[int, float], share: float = 1.0) -> None:
     """Add that share of the BM25 score of a term. Its frequency in a window is the number of units that have it."""
     by_half = Counter(map(segment.half_of.__getitem__, postings))
     norms, known, count_of = segment.window_norms(), scores.get, by_half.get
-    weight = _rarity(len(norms), min(len(norms), 2 * len(by_half))) * (K1 + 1) * share
+    weight = rarity(len(norms), min(len(norms), 2 * len(by_half))) * (K1 + 1) * share
     for half, count in by_half.items():
         times = count + count_of(half + 1, 0)
         scores[half] = known(half, 0.0) + weight * times / (times + norms[half])

@@ -6,8 +6,10 @@ list for each word, so a growing one is a `bytearray`, which the garbage collect
 
 from __future__ import annotations
 
+import math
 import sys
 from array import array
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate, chain, repeat
@@ -217,3 +219,14 @@ def unescaped(text: str) -> str:
     if "\\" not in text:
         return text
     return text.replace("\\n", "  ").replace("\\t", "  ").replace("\\r", "  ")
+
+
+def rarity(among: int, count: int) -> float:
+    """The inverse document frequency of BM25."""
+    return math.log(1 + (among - count + 0.5) / (count + 0.5))
+
+
+def is_among(numbers: Sequence[int], number: int) -> bool:
+    """Whether a number is among these, which are in order."""
+    at = bisect_left(numbers, number)
+    return at < len(numbers) and numbers[at] == number
