@@ -5,7 +5,8 @@ view, which compacts, and closed, each a task of its own. The vocabulary is load
 thread can run meanwhile.
 
 A full garbage collection stops every thread for as long as the interpreter takes to visit all objects of the process, the caller's
-included: beats that one fell into are told apart.
+included: beats that one fell into are told apart. Beside them stands what such a collection takes when the sessions are gone, of the
+modules and the caller's messages alone, and how many objects one session adds.
 
 Run it alone, by `python bench/async_stall.py [sessions]`. The machine's own pauses are in the figure: for comparison, the same heartbeat is
 taken beside a thread that does nothing but count upwards.
@@ -19,7 +20,8 @@ import sys
 import tempfile
 import threading
 import time
-from typing import Any
+from statistics import median
+from typing import Any, Self
 
 import plimsoll
 import workload
@@ -30,10 +32,32 @@ MAX_TOKENS = 100_000
 BOUND_MS = 20.0
 BEAT_S = 0.001
 FLOOR_S = 5.0
+FLOOR_COLLECTIONS = 9
 
 
 def _full_collections() -> int:
     return int(gc.get_stats()[2]["collections"])
+
+
+class Collections:
+    """Notes how long each full collection took while it is entered."""
+
+    def __init__(self) -> None:
+        self.took_ms: list[float] = []
+        self._began = 0.0
+
+    def __enter__(self) -> Self:
+        gc.callbacks.append(self._note)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        gc.callbacks.remove(self._note)
+
+    def _note(self, phase: str, info: dict[str, int]) -> None:
+        if info["generation"] == 2 and phase == "start":
+            self._began = time.perf_counter()
+        elif info["generation"] == 2:
+            self.took_ms.append((time.perf_counter() - self._began) * 1000)
 
 
 class Heartbeat:
@@ -100,6 +124,22 @@ async def beside_counting(seconds: float) -> Heartbeat:
     return heart
 
 
+def objects() -> int:
+    """Number of the objects that a full collection visits."""
+    gc.collect()
+    return len(gc.get_objects())
+
+
+def held_by_one(messages: list[dict[str, Any]], place: str) -> tuple[int, int]:
+    """Number of the objects that one session adds once it has its messages, and after its view, which the caller lets go of."""
+    before = objects()
+    with plimsoll.open("alone", store=place, max_tokens=MAX_TOKENS, durability="os") as session:
+        session.extend(messages)
+        filled = objects() - before
+        session.view()
+        return filled, objects() - before
+
+
 def conversations(count: int) -> list[list[dict[str, Any]]]:
     """Different conversations of so many tokens."""
     return [
@@ -114,12 +154,22 @@ def main() -> int:
     made = conversations(count)
     with tempfile.TemporaryDirectory() as place:
         floor = asyncio.run(beside_counting(FLOOR_S))
-        heart, took_s = asyncio.run(together(made, place))
+        with Collections() as full:
+            heart, took_s = asyncio.run(together(made, place))
+        alone = objects()
+        with Collections() as bare:
+            for _ in range(FLOOR_COLLECTIONS):
+                gc.collect()
+        filled, viewed = held_by_one(made[0], place)
     print(f"{count} sessions of {TOKENS:,} tokens in {took_s:.1f} s; {len(heart.late_ms):,} heartbeats")
     print(f"late by: median {heart.worst_ms(0.5):.1f} ms, 99 % {heart.worst_ms(0.99):.1f} ms")
     print(f"beside a thread that only counts: 99 % {floor.worst_ms(0.99):.1f} ms, longest {floor.worst_ms():.1f} ms")
-    for late_ms in heart.collecting_ms:
-        print(f"a beat in which all {len(gc.get_objects()):,} objects or more were collected: {late_ms:.1f} ms")
+    print(f"full collections: {len(full.took_ms)} in {', '.join(f'{took_ms:.1f}' for took_ms in full.took_ms)} ms")
+    print(
+        f"late by {', '.join(f'{late_ms:.1f}' for late_ms in heart.collecting_ms)} ms: the beats with a full collection in them"
+    )
+    print(f"a full collection without sessions, of {alone:,} objects: {median(bare.took_ms):.1f} ms")
+    print(f"a session of {len(made[0])} messages adds {filled} objects, and {viewed} after its view")
     print(f"longest other stall of the loop: {heart.worst_ms():.1f} ms (bound: {BOUND_MS:.0f} ms)")
     return heart.worst_ms() > BOUND_MS
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from plimsoll.errors import SessionDamaged
 from plimsoll.message import Message
@@ -51,8 +51,9 @@ def extend_by_position(messages_by_position: Iterable[tuple[int, Message]], ledg
 class Ledgers:
     """The ledgers of one session by compaction record. `read` returns the `ledger` field of a record.
 
-    The last one requested is cached, so the next needs only its own diff. If a base record cannot be read, `anew` rebuilds the
-    ledger from the history, and the next one is written whole.
+    The last one requested is cached, so the next needs only its own diff; between compactions as JSON text, since it has thousands
+    of objects that a garbage collection would visit. If a base record cannot be read, `anew` rebuilds the ledger from the history,
+    and the next one is written whole.
     """
 
     def __init__(
@@ -61,8 +62,9 @@ class Ledgers:
         self._read = read
         self._anew = anew
         self._seq: int | None = None
-        self._value: Any = None
-        self._held = Ledger.empty(), 0
+        self._text = ""
+        self._chars = 0
+        self._ledger: Ledger | None = None
 
     def at(self, seq: int | None) -> tuple[Ledger, int]:
         """The ledger after a compaction (None: at the beginning), and the length of its diffs since the last whole one."""
@@ -75,9 +77,14 @@ class Ledgers:
                 return self._anew(seq), _CHARS_ENDLESS
             for change in reversed(pending):
                 value = changed(value, change["changes"])
-            self._held = Ledger.from_dict(value), pending[0]["chars"] if pending else 0
-            self._seq, self._value = seq, value
-        return self._held
+            self._chars = pending[0]["chars"] if pending else 0
+            self._seq, self._text, self._ledger = seq, _json(value), Ledger.from_dict(value)
+        self._ledger = self._ledger or Ledger.from_dict(json.loads(self._text))
+        return self._ledger, self._chars
+
+    def rest(self) -> None:
+        """Hold the cached ledger as text alone."""
+        self._ledger = None
 
     def _back_from(self, seq: int) -> tuple[list[Mapping[str, Any]], Any]:
         """The diffs since the last whole or cached ledger, newest first, and that ledger."""
@@ -88,8 +95,11 @@ class Ledgers:
                 return pending, data["whole"]
             pending.append(data)
             seq = data["since"]
-        return pending, self._value
+        return pending, json.loads(self._text)
+
+
+_json: Final[Callable[[object], str]] = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def _chars(value: Any) -> int:
-    return len(json.dumps(value, ensure_ascii=False))
+    return len(_json(value))

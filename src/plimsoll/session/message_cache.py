@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from time import monotonic
 
 from plimsoll.environment.layers import Storage
+from plimsoll.formats.atoms import Atoms, atoms_of, message_of
 from plimsoll.formats.words import words_of
 from plimsoll.limits import MESSAGE_CACHE_CHARS_MAX
 from plimsoll.message import Media, Message, Opaque, ToolResult
@@ -19,19 +20,23 @@ READ_AHEAD_MESSAGES = 16
 class MessageCache:
     """Finds messages by position. The cache is limited in entries, message size and time, whatever the length of the history.
 
-    Compactions look again at messages cut before, and tool results are read page by page; the cache saves decoding them each time.
+    Compactions look again at messages cut before, and tool results are read page by page; the cache saves reading them each time.
+    Messages are held as atoms (see formats/atoms.py), which the garbage collector does not track.
     """
 
     def __init__(self, read: Callable[[int, int], Mapping[int, Message]], storage: Storage | None = None) -> None:
         self._read = read
         storage = storage or Storage()
         hold_s = math.inf if storage.hold_s is None else storage.hold_s
-        self._small: LruCache[Message] = LruCache(storage.messages_held_max, hold_s=hold_s, clock_s=monotonic)
-        self._large: LruCache[Message] = LruCache(storage.large_messages_held_max, hold_s=hold_s, clock_s=monotonic)
+        self._small: LruCache[Message | Atoms] = LruCache(storage.messages_held_max, hold_s=hold_s, clock_s=monotonic)
+        self._large: LruCache[Message | Atoms] = LruCache(
+            storage.large_messages_held_max, hold_s=hold_s, clock_s=monotonic
+        )
 
     def held(self, position: int) -> Message | None:
         """The message if it is cached."""
-        return self._small.find(position) or self._large.find(position)
+        found = self._small.find(position) or self._large.find(position)
+        return message_of(found, position) if isinstance(found, tuple) else found
 
     def find(self, position: int) -> Message | None:
         """The message; None if missing or unreadable. The following messages are cached too, as they are often requested next."""
@@ -40,7 +45,7 @@ class MessageCache:
             messages = self._read(position, position + READ_AHEAD_MESSAGES)
             found = messages.get(position)
             for place, message in reversed(list(messages.items())):
-                (self._small if _is_small(message) else self._large).put(place, message)
+                (self._small if _is_small(message) else self._large).put(place, atoms_of(message) or message)
         return found
 
     def clear(self) -> None:

@@ -229,7 +229,10 @@ class SessionRecorder:
         """
         data = compaction_data(outline, trigger, actual or self.state.facts.reported)
         if outline.changed:
-            return compaction_of(self._write("compaction", {**data, **self._state_data(outline, normalizer)}, at_ms))
+            data |= self._state_data(outline, normalizer)
+        self._ledgers.rest()
+        if outline.changed:
+            return compaction_of(self._write("compaction", data, at_ms))
         self.state.no_progress_at = (outline.level, len(self.state.entries))
         nothing = Record(seq=0, position=0, kind="compaction", at_ms=_now_ms(), data={**data, "view": []})
         return replace(compaction_of(nothing), id=None)

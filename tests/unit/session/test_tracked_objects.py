@@ -96,3 +96,32 @@ def test_a_view_of_messages_that_rested_is_the_same(turn, tmp_path):
             assert once.view() == again.view()
             assert once.compact().tokens_after == again.compact().tokens_after
             assert once.view() == again.view()
+
+
+def test_a_session_holds_no_facts_between_compactions(tmp_path):
+    """The ledger waits for the next compaction as text, and is read from it again."""
+    with plimsoll.open("s", store=tmp_path, max_tokens=3_000) as session:
+        for number in range(3):
+            session.extend([{"role": "user", "content": f"Keep rule {number}."}, *worked(number), *worked(10 + number)])
+            session.compact()
+        before = session._recorder.ledger(session._recorder.state.base)
+        session._recorder._ledgers.rest()
+        assert session._recorder.ledger(session._recorder.state.base) == before
+        assert any(before.facts.values())
+        session.append({"role": "user", "content": "And now this."})
+        session.compact()
+        assert session._recorder._ledgers._ledger is None
+
+
+def test_messages_that_were_read_again_are_held_as_atoms(tmp_path):
+    """The cache of a session's messages has no object for each that the collector would visit."""
+    with plimsoll.open("s", store=tmp_path) as session:
+        session.extend(
+            [{"role": "user", "content": "Go."}, *(one for number in range(CALLS) for one in worked(number))]
+        )
+        before = tracked()
+        found = [session._recorder.message(position, "m") for position in range(2 * CALLS)]
+        del found
+        assert session._recorder.message_cache.info().entries >= 2 * CALLS
+        assert len(tracked() - before) < CALLS
+        assert session._recorder.message(1, "m") == FORMAT.decode(worked(0)[0], 1)
