@@ -173,12 +173,9 @@ class SessionBusy(StoreError):
     def __init__(self, name: str, *, here: bool = False) -> None:
         self.name = name
         self.here = here
-        where = (
-            "already open in this process; close that session first, or"
-            if here
-            else "being written by another process;"
-        )
-        super().__init__(f"session {name!r} is {where} wait for it with wait_s; nothing was written")
+        where = "already open in this process" if here else "being written by another process"
+        self.reason = f"session {name!r} is {where}; nothing was written"
+        super().__init__(f"{self.reason}; it can be read (read_only=True), and waited for until it is closed (wait_s=)")
 
 
 class SessionDamaged(StoreError):

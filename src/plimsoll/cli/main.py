@@ -24,7 +24,7 @@ from plimsoll.cli.output import (
     WrongUsage,
     drop_unwritten,
 )
-from plimsoll.errors import PlimsollError, SettingError, place_of
+from plimsoll.errors import PlimsollError, SessionBusy, SettingError, place_of
 from plimsoll.report.neutral import one_line
 
 COMMANDS = {
@@ -240,6 +240,8 @@ def _words(error: Exception) -> str:
     """What an error says, without Python's own notation for it."""
     if isinstance(error, MemoryError):
         return "not enough memory"
+    if isinstance(error, SessionBusy):
+        return f"{error.reason}; try again when the session is closed there"
     if not isinstance(error, OSError):
         return error.reason if isinstance(error, SettingError) and error.field in _NAMES_ITSELF else str(error)
     name = error.filename

@@ -296,6 +296,17 @@ def test_what_a_command_does_not_take_is_told_with_its_own_usage(run, words):
     assert f"plimsoll {words[0]}: error: unrecognized arguments: " in refused
 
 
+def test_a_session_that_is_open_elsewhere_is_told_without_names_of_the_library(run, tmp_path):
+    """The line says what is still true and what to do, and has no parameter of Python's in it."""
+    store = str(tmp_path / "store")
+    with plimsoll.open("pier", store=store) as session:
+        session.append({"role": "user", "content": "hello"})
+        refused = run("compact", "pier", "--store", store).err
+        assert run("show", "pier", "--store", store).status == 0
+    assert refused.endswith("; nothing was written; try again when the session is closed there\n")
+    assert "wait_s" not in refused
+
+
 def test_help_and_version(run):
     """-h and --version are status 0."""
     assert "inspect" in run("-h").out
