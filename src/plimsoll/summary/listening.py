@@ -50,7 +50,7 @@ class Talk(NamedTuple):
 
 def listen(facts: Sequence[Fact]) -> Talk:
     """Read the words of chat facts. Linear."""
-    words = vocabulary.words_of("\n".join([fact.text for fact in facts]))
+    words = vocabulary.words_of("\n".join([fact.text.replace("\n", " ") for fact in facts]))
     counted = Counter(words)
     stems = {word: vocabulary.stems(word) for word in counted}
     spread: dict[str, int] = {}

@@ -104,3 +104,11 @@ def test_an_answer_is_looked_through_for_its_question_only_before_a_short_reply(
     ledger = extend(ledger, [text_message("assistant", "May I cast off?")], 6)
     assert looked == ["May I cast off?"]
     assert extend(ledger, [text_message("user", "Yes.")], 7).of("request")[-1].note == "May I cast off?"
+
+
+def test_a_statement_of_several_lines_is_one() -> None:
+    """A log that somebody changed may hold a statement with line ends in it; its words are still its own."""
+    facts = said("I sold\nthe boat\n", "To whom?", TOLD)
+    talk = listen(facts)
+    assert len(talk.gains) == 3
+    assert max(range(3), key=talk.gains.__getitem__) == 2
