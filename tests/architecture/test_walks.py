@@ -13,6 +13,7 @@ import pytest
 from tests.walks import walk
 
 import plimsoll
+from plimsoll.light import dataclass
 from plimsoll.message import FormatName
 
 FIT_MODULES_MAX = 20
@@ -21,6 +22,12 @@ APPEND_CALLS_MAX = {"openai-chat": (56, 122, 98), "anthropic": (56, 114, 123)}
 """Functions that run in one append, of a request, a call and a result."""
 VIEW_CALLS_MAX = {"openai-chat": (168, 405, 152), "anthropic": (208, 468, 180)}
 """Functions that run in the view after each of them."""
+
+
+@pytest.fixture(autouse=True)
+def _initialisers_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Classes are made as in a process that has made many."""
+    monkeypatch.setattr(dataclass, "CALLS_UNCOMPILED", 0)
 
 
 def exchange(format: str, id: str) -> list[dict[str, Any]]:

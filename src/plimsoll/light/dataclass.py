@@ -1,7 +1,7 @@
 """A `dataclass` decorator like that of the standard library that makes classes faster: importing plimsoll makes about a hundred.
 
-The standard one compiles up to eight functions per class. This one compiles only `__init__`, once the class is first called: most
-classes of a process never are. The other methods are closures.
+The standard one compiles up to eight functions per class. This one compiles only `__init__`, once the class has been called some
+times: most classes of a process never are. The other methods are closures.
 The fields are those of the standard library, so `replace`, `fields` and `asdict` work.
 """
 
@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 Field: TypeAlias = "dataclasses.Field[Any]"
 
+CALLS_UNCOMPILED = 8
+"""The first calls of a class set its fields one by one. Compiling `__init__` takes as long as fifty of them."""
+
 _ABSENT = object()
 """Default of a parameter whose field has a default factory."""
 
@@ -29,7 +32,7 @@ def _dataclass(
     def made(plain: type) -> type:
         cls: type = dataclasses.dataclass(plain, init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)
         fields = dataclasses.fields(cls)
-        methods: dict[str, Any] = {"__init__": _Init(cls, partial(_init, cls, fields, frozen=frozen))}
+        methods: dict[str, Any] = {"__init__": _Init(cls, fields, frozen=frozen)}
         if repr:
             methods["__repr__"] = _repr([field.name for field in fields if field.repr])
         if eq:
@@ -47,17 +50,41 @@ def _dataclass(
 
 
 class _Init:
-    """Stands for the `__init__` of a class until somebody asks for it."""
+    """Stands for the `__init__` of a class until somebody asks for it, or calls it more than a few times."""
 
-    __slots__ = ("_cls", "_make")
+    __slots__ = ("_calls", "_cls", "_fields", "_frozen")
 
-    def __init__(self, cls: type, make: Callable[[], Callable[..., None]]) -> None:
-        self._cls, self._make = cls, make
+    def __init__(self, cls: type, fields: tuple[Field, ...], *, frozen: bool) -> None:
+        self._cls, self._fields, self._frozen, self._calls = cls, fields, frozen, 0
 
     def __get__(self, instance: object, owner: type | None = None) -> Callable[..., None]:
-        init = self._make()
+        self._calls += 1
+        if instance is not None and self._calls <= CALLS_UNCOMPILED:
+            return partial(self._set_fields, instance)
+        init = _init(self._cls, self._fields, frozen=self._frozen)
         type.__setattr__(self._cls, "__init__", init)
         return init if instance is None else MethodType(init, instance)
+
+    def _set_fields(self, instance: Any, /, *plain: Any, **named: Any) -> None:
+        """What `__init__` does. Wrong arguments are left to it, which says what is wrong with them."""
+        fields = [field for field in self._fields if field.init]
+        names = [field.name for field in fields if not field.kw_only]
+        given = dict(zip(names, plain, strict=False)) | named
+        required = {field.name for field in fields if not (_is_made(field) or _has_default(field))}
+        is_wrong = len(given) < len(plain) + len(named)  # too many, or one given twice
+        if is_wrong or not required <= given.keys() <= {field.name for field in fields}:
+            _init(self._cls, self._fields, frozen=self._frozen)(instance, *plain, **named)
+            return
+        put = object.__setattr__ if self._frozen else setattr
+        for field in self._fields:
+            if field.name in given:
+                put(instance, field.name, given[field.name])
+            elif field.default_factory is not dataclasses.MISSING:
+                put(instance, field.name, field.default_factory())
+            elif _has_default(field):
+                put(instance, field.name, field.default)
+        if hasattr(self._cls, "__post_init__"):
+            instance.__post_init__()
 
 
 def _init(cls: type, fields: tuple[Field, ...], *, frozen: bool) -> Callable[..., None]:

@@ -134,7 +134,7 @@ def objects_in(lines: Iterable[bytes]) -> list[Mapping[str, Any]]:
     found: list[Mapping[str, Any]] = []
     for line in lines:
         try:
-            value = parse(line) if line.strip() else None
+            value = parse(line) if line.removeprefix(_BOM).lstrip()[:1] == b"{" else None
         except ValueError:
             continue
         if isinstance(value, dict):

@@ -76,6 +76,33 @@ GIVEN: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("plain", "named"),
+    [
+        ((1,), {}),
+        ((1, "y", {"z": 1}), {}),
+        ((1,), {"text": "y"}),
+        ((), {}),
+        ((1,), {"number": 1}),
+        ((1, 2, 3, 4), {}),
+        ((1,), {"fixed": 2}),
+    ],
+)
+def test_the_first_calls_and_those_that_are_compiled_are_alike(plain: Any, named: dict[str, Any]) -> None:
+    """By position and by name, with too few arguments, too many, one twice and one that is none: the standard library's words."""
+    cls, theirs = classes(quick.dataclass)["Open"], THEIRS["Open"]
+    for _ in range(quick.CALLS_UNCOMPILED + 2):
+        assert outcome(cls, plain, named) == outcome(theirs, plain, named)
+
+
+def outcome(cls: type, plain: Any, named: dict[str, Any]) -> str:
+    """The instance, or the error, in words."""
+    try:
+        return repr(cls(*plain, **named))
+    except TypeError as error:
+        return str(error)
+
+
 @pytest.mark.parametrize(("name", "given"), GIVEN)
 def test_instances_are_as_the_standard_library_makes_them(name: str, given: dict[str, Any]) -> None:
     """Values, representation, fields as data, copies with changes, and equality."""
@@ -148,7 +175,7 @@ def test_instances_are_copied_and_pickled() -> None:
 
 
 def test_no_method_is_compiled_before_the_class_is_called() -> None:
-    """Importing a class makes nothing of it; the first instance, or whoever looks, gets a function that stays."""
+    """Importing a class makes nothing of it; after some instances, or for whoever looks, there is a function that stays."""
     cls = classes(quick.dataclass)["Derived"]
     assert not inspect.isfunction(vars(cls)["__init__"])
 
@@ -158,6 +185,9 @@ def test_no_method_is_compiled_before_the_class_is_called() -> None:
         def __init__(self, number: int) -> None:
             super().__init__(number=number, more=number)
 
+    for _ in range(quick.CALLS_UNCOMPILED // 2):
+        assert (Own(5).number, Own(5).more) == (5, 5)
+        assert not inspect.isfunction(vars(cls)["__init__"])
     assert (Own(5).number, Own(5).more) == (5, 5)
     init = vars(cls)["__init__"]
     assert inspect.isfunction(init)

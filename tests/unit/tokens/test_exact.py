@@ -388,7 +388,7 @@ def test_the_engine_is_imported_while_the_vocabulary_loads(monkeypatch: pytest.M
         assert importing.wait(timeout=10)
         raise LookupError(model)
 
-    monkeypatch.setattr(preloading, "_import_engine", importing.set)
+    monkeypatch.setattr(preloading, "import_module", lambda _: importing.set())
     monkeypatch.setattr(preloading, "load_vocabulary", load)
     with pytest.raises(LookupError, match="gpt-4o"):
         plimsoll.preload("gpt-4o")

@@ -15,6 +15,7 @@ import pytest
 import plimsoll
 from plimsoll.formats.registry import FORMATS
 from plimsoll.session.transfer.import_file import import_file
+from plimsoll.transcripts import lines
 from plimsoll.transcripts.detect import load_file
 
 
@@ -141,3 +142,19 @@ def test_memory_stays_below_three_times_the_file(tmp_path: Path) -> None:
         assert taken[1] - taken[0] <= VOCABULARY_MIB + 2.2 * size, command
     taken = [peak_mib("export", file.stem, "--to", "claude-code", "--store", store) for file in (small, large)]
     assert taken[1] - taken[0] <= VOCABULARY_MIB + 2.2 * size
+
+
+@pytest.mark.parametrize("head", [b"", b"\xef\xbb\xbf \t"])
+def test_a_list_of_messages_is_parsed_once(monkeypatch: pytest.MonkeyPatch, head: bytes) -> None:
+    """It is no line of a session file, so that it is not parsed to tell whose it is."""
+    parsed: list[int] = []
+    parse = lines.parse
+
+    def counting(raw: bytes) -> Any:
+        parsed.append(len(raw))
+        return parse(raw)
+
+    monkeypatch.setattr(lines, "parse", counting)
+    raw = head + json.dumps([{"role": "user", "content": "go"}] * 9).encode()
+    assert len(load_file(raw).view()) == 9
+    assert parsed == [len(raw)]
