@@ -21,6 +21,7 @@ _LABEL = regex(
     r"\s{0,8}(?:(?:obs(?:ervation)?"
     r"|(?:command|tool|function|terminal|code|execution|action|shell) (?:output|result|response|log))s?"
     r"\s?(?:\([^()\n]{0,40}\)\s?)?:\s{0,8}"
+    r"|(?:观察|(?:执行|工具|命令)(?:结果|输出|返回))(?:结果)?\s?[:：]\s{0,8}"
     r"|execution result of \[[^\]\n]{0,80}\]:?\s{0,8}"
     r"|\[[a-z][\w.-]{0,40}(?: for [^\n]{1,300}?)?\] (?:result|output|error):?\s{0,8}"
     r"|(?=<(?:observation|returncode|tool_?(?:response|result|output)s?|function_?(?:response|result|output)s?|command_?output"
@@ -61,7 +62,7 @@ _SEARCHED_CHARS = 20_000
 """An action stands in this much of the end of an answer."""
 
 
-class Action(NamedTuple):
+class TextCall(NamedTuple):
     """An action that an answer asks for in its text."""
 
     said: str
@@ -76,7 +77,7 @@ def is_output(text: str) -> bool:
     return _LABEL.match(text) is not None or _FOOTER.search(text[-_FOOTER_CHARS:]) is not None
 
 
-def action_in(text: str) -> Action | None:
+def action_in(text: str) -> TextCall | None:
     """The action at the end of an answer, if there is one."""
     skipped = max(0, len(text) - _SEARCHED_CHARS)
     end = text[skipped:]
@@ -84,7 +85,7 @@ def action_in(text: str) -> Action | None:
         if (found := read(end)) is not None:
             start, name, arguments = found
             said = _LEAD.sub("", text[: skipped + start])
-            return Action(said, name, json.dumps(arguments, ensure_ascii=False))
+            return TextCall(said, name, json.dumps(arguments, ensure_ascii=False))
     return None
 
 

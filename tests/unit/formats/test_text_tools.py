@@ -15,6 +15,8 @@ from plimsoll.message import Message, Text
 OUTPUTS = [
     "OBSERVATION:\ntotal 4",
     "Observation: 4",
+    "观察结果：\n4 个文件",
+    "工具输出: 4",
     "Tool result (call 3):\nok",
     "EXECUTION RESULT of [execute_bash]:\nok",
     "[read_file for 'src/a.py'] Result:\n1 | import os",
