@@ -23,7 +23,7 @@ REPEATED = {"en": "The same content as in a later result of this conversation", 
 TAIL_SHARE = 0.4
 """Share of the goal up to which the newest exchanges keep their results uncut."""
 
-PREVIEWED_MAX, PREVIEWED_SHARE = 6, 0.3
+PREVIEWED_MAX, PREVIEWED_SHARE = 6, 0.1
 """Results that become previews, and the share of the view that this frees, above which a summary says more of them."""
 
 BULK_FACTOR = 1.5

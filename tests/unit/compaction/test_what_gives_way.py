@@ -305,18 +305,19 @@ def test_a_question_that_fits_is_whole(spare: int) -> None:
     assert view[-1] == asked
 
 
-def test_many_results_are_summarised_rather_than_all_cut_to_previews() -> None:
+@pytest.mark.parametrize("share", [45, 80])
+def test_many_results_are_summarised_rather_than_all_cut_to_previews(share: int) -> None:
     """Where previews of most results would make a view fit, a summary of the oldest says what they held."""
     messages: list[dict[str, Any]] = [{"role": "user", "content": "Find the pump that leaks."}]
-    for n in range(16):
+    for n in range(40):
         before, after = "\n".join(LINES[n : n + 14]), "\n".join(LINES[n + 20 : n + 34])
         result = f"{before}\nserial=pmp{n}x{7919 * (n + 1)}\n{after}"
         messages += answered(result)[1:3]
     tokens = plimsoll.count_tokens(messages)
-    view = plimsoll.fit(messages, max_tokens=tokens * 45 // 100).messages
+    view = plimsoll.fit(messages, max_tokens=tokens * share // 100).messages
     text = " ".join(message["content"] or "" for message in view)
 
-    assert sum(f"pmp{n}x{7919 * (n + 1)}" in text for n in range(16)) >= 14
+    assert sum(f"pmp{n}x{7919 * (n + 1)}" in text for n in range(40)) >= 36
 
 
 @pytest.mark.parametrize(("budget", "share_max"), [(240, 0.2), (300, 0.25), (1_000, 0.62)])
