@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from plimsoll.compaction.references import name_of, summary_name_of
@@ -89,9 +90,9 @@ class Index:
         """Characters that are indexed."""
         return sum(segment.chars for segment in self.segments)
 
-    def has(self, term: str) -> bool:
-        """Whether any text has a term."""
-        return any(segment.units.count(term) for segment in self.segments)
+    def known(self, terms: AbstractSet[str]) -> set[str]:
+        """Those of these terms that any text has."""
+        return set().union(*(segment.units.known(terms) for segment in self.segments))
 
     def state(self) -> dict[str, Any]:
         """Everything but the segments, as JSON."""

@@ -115,7 +115,7 @@ class Ranking:
         named = index.terms.of(" ".join(_WHICH.findall(query)))
         alike = alike_terms(self.asked, frozenset(named))
         derived = derived_terms(self.asked | STOP | dict(alike).keys(), self.asked, words(query))
-        alike += [(term, DERIVED_WEIGHT) for term in sorted(derived) if index.has(term)]
+        alike += [(term, DERIVED_WEIGHT) for term in sorted(index.known(derived))]
         self.cues = cues_of(query, set(self.asked), index.spoken, index.today, index.terms.of)
         self._fields = [
             _Field(segment, self.asked, alike, self.cues, Hidden(segment, shown, filters)) for segment in index.segments

@@ -12,6 +12,7 @@ from array import array
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import accumulate, chain, repeat
 from typing import Final, NamedTuple
 
@@ -57,6 +58,10 @@ class Postings:
     def count(self, term: str) -> int:
         """How many numbers a term has."""
         return len(self._of_kept(term)) + len(self._lists.get(term, b"")) // NUMBER_SIZE_BYTES
+
+    def known(self, terms: AbstractSet[str]) -> set[str]:
+        """Those of these terms that have numbers. It takes time for these terms only, however many there are."""
+        return {term for term in terms if term in self._lists or term in self._kept}
 
     def __len__(self) -> int:
         """The number of terms."""
