@@ -317,3 +317,10 @@ def test_a_query_is_text() -> None:
     """Anything else is refused."""
     with pytest.raises(SettingError):
         plimsoll.shrink("t", "x", query=7)  # type: ignore[arg-type]
+
+
+def test_folders_that_hold_only_folders_are_not_counted():
+    """A list of paths says how many folders hold them: 200 paths in 2 folders are not in 4."""
+    text = "\n".join(f"lib/docks/{side}/crane_{number}.py" for side in ("north", "south") for number in range(100))
+
+    assert "200 paths in 2 folders" in shrink(text, 200).text.splitlines()[0]

@@ -213,7 +213,7 @@ def _look_at_folders(paths: Lines, others: Lines) -> Look:
     rank_ends(ranked, 0, 1, 0)
     for error in find_errors(others):
         ranked[error.first] = -1
-    folders = sum("/ (" in line for _, line in folded)
+    folders = len({path.rstrip("/").rpartition("/")[0] for path in paths})
     facts = f"{pluralize(len(paths), 'path')} in {pluralize(folders, 'folder')}, names by folder with the number of paths below"
     return Look(ranked, facts, lines=[line for _, line in folded])
 
