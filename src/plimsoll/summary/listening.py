@@ -57,7 +57,7 @@ def listen(facts: Sequence[Fact]) -> Talk:
     for word, count in counted.items():
         for stem in stems[word]:
             spread[stem] = spread.get(stem, 0) + count
-    worths = {stem: vocabulary.worth(stem, count, len(facts)) for stem, count in spread.items()}
+    worths = {stem: vocabulary.worth(stem, min(count, len(facts)), len(facts)) for stem, count in spread.items()}
     callings = frozenset(word.casefold() for name in speakers_of(facts) for word in _callings(name))
     asks = [fact.state == "question" or fact.text.endswith(ASKS) for fact in facts]
     asked = _asked(facts, asks)

@@ -112,3 +112,10 @@ def test_a_statement_of_several_lines_is_one() -> None:
     talk = listen(facts)
     assert len(talk.gains) == 3
     assert max(range(3), key=talk.gains.__getitem__) == 2
+
+
+def test_a_word_said_many_times_in_one_statement_is_still_worth_something() -> None:
+    """A word counts at most once for each statement there is, so none is worth less than nothing."""
+    talk = listen(said("Buoy, buoy, buoy, buoy, buoy, buoy, buoy!", "What is it?"))
+    assert talk.worth("buoy") > 0
+    assert min(talk.gains) >= 0
