@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.conversations.conversations import Conversations
@@ -19,10 +19,6 @@ from plimsoll.session.session import Session
 from plimsoll.store.open import StoreSpec
 from plimsoll.store.paths import safe_name
 from plimsoll.tokens.counter import CounterChoice
-
-if TYPE_CHECKING:
-    from plimsoll.conversations.conversations import Conversations
-    from plimsoll.session.session import Session
 
 SDKS = ("openai", "anthropic")
 _STATE = "_plimsoll_state"
