@@ -72,8 +72,9 @@ class ViewMessage:
             object.__setattr__(self, "shown", atoms_of(self.shown) or self.shown)
 
     def wake(self) -> None:
-        """Hold the message decoded again."""
-        object.__setattr__(self, "shown", self.message)
+        """Hold the message decoded again, if it was not counted yet."""
+        if self._tokens is None:
+            object.__setattr__(self, "shown", self.message)
 
     def awake(self) -> ViewMessage:
         """The same with its message decoded. Counts are kept."""
