@@ -174,17 +174,15 @@ def check_words(case: Case, fitted: plimsoll.Fitted) -> None:
 
 
 def check_frame(case: Case, fitted: plimsoll.Fitted) -> None:
-    """The newest user message is there whole whenever it fits beside system text, and that where they leave a quarter."""
+    """System text and the newest user message are there whole whenever together they fit, beside the mark of what left."""
     system = proof.leading_system(case.messages)
     asked = proof.requests(case.messages)[-1:]
     frame = [case.messages[at] for at in (*system, *asked)]
     if any(isinstance(block, dict) and block.get("type") == "tool_result" for block in frame[-1].get("content") or ()):
         return
     mark_tokens = SHORT_MARK_TOKENS if fitted.report.lost else 0
-    tokens = plimsoll.count_tokens(frame, format=case.format) + mark_tokens
-    if tokens <= case.budget:
-        whole = frame if 4 * tokens <= 3 * case.budget else frame[len(system) :]
-        missing = proof.strange_words(whole, fitted.messages)
+    if plimsoll.count_tokens(frame, format=case.format) + mark_tokens <= case.budget:
+        missing = proof.strange_words(frame, fitted.messages)
         assert missing == []
 
 

@@ -30,10 +30,6 @@ from plimsoll.truncation.measure import fair_cap
 OVERSIZED_SHARE = 0.5
 """Share of the goal that one tool result or pinned text may take in an emergency."""
 
-OTHERS_SHARE, OTHERS_SHARE_MIN = 0.5, 0.25
-"""Share of the budget that other messages and the summary have at the least where system text and the newest request exceed the
-budget together, and where they fit."""
-
 ARGUMENTS_SHARE = 0.05
 """Share of the goal for the arguments of answered calls: the next step needs their results rather than the arguments."""
 
@@ -55,25 +51,25 @@ _REDUCIBLE = (NEWEST_EXCHANGE, NEWEST_MESSAGE, LAST_MESSAGES, FIRST_REQUEST, PIN
 def cut_frame(view: WorkingView, budget_tokens: int) -> bool:
     """Cut system text and the newest request if they alone exceed the budget, leaving room for the rest; True if they did.
 
-    The request is cut first, to half of the budget at the least, then the system text. If the two fit and leave hardly any room,
-    the system text is cut, to half at the most, so that a budget just above its size does not show less than one below it.
+    The request is cut first, to half of the budget at the least, then the system text.
     """
     requests = [exchange for exchange in view.exchanges if exchange.kept_as == NEWEST_REQUEST]
     system = [exchange for exchange in view.exchanges if exchange.kept_as == SYSTEM]
     frame = view.reserve_tokens + sum(exchange.tokens for exchange in (*requests, *system))
-    fits = frame <= budget_tokens
-    share = OTHERS_SHARE_MIN if fits else max(OTHERS_SHARE, 1 - held_share(budget_tokens))
-    excess = frame + _tokens_of_others(view, int(budget_tokens * share)) - budget_tokens
-    for exchange in () if fits else requests:
+    if frame <= budget_tokens:
+        return False
+    others = _tokens_of_others(view, int(budget_tokens * (1 - held_share(budget_tokens))))
+    excess = frame - (budget_tokens - others)
+    for exchange in requests:
         before = exchange.tokens
         reduce_to(view, exchange, max(budget_tokens // 2, before - excess), REASON, to_line=False)
         excess -= before - exchange.tokens
     for exchange in system:
         before = exchange.tokens
         if excess > 0:
-            shrink_to(view, exchange, max(before // 2 if fits else LEAST_TOKENS, before - excess), REASON)
+            shrink_to(view, exchange, max(LEAST_TOKENS, before - excess), REASON)
         excess -= before - exchange.tokens
-    return not fits
+    return True
 
 
 def held_share(tokens: int) -> float:

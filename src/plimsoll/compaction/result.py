@@ -62,7 +62,7 @@ class Fitted(ShortRepr, Generic[M]):
     several for merged messages. The messages of a whole response have its position. Use it to find your own objects, ids and
     metadata."""
     system: Any = None
-    """Anthropic's system text if it was given apart: unchanged, or cut if it leaves less than a quarter of the budget."""
+    """Anthropic's system text if it was given apart: unchanged, or cut if it alone exceeds the budget."""
     make_report: Callable[[], Report] = field(repr=False, compare=False)
 
     @cached_property
