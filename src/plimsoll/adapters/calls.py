@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Any, Generic, Protocol, TypeAlias, TypedDict, TypeVar, Unpack
+from typing import Any, Generic, Protocol, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
 from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.compaction.view_message import Origins
@@ -227,22 +227,16 @@ class ModelCall(Generic[M]):
         Its error says so by its words, or is one of `too_long`. A call that fails has no answer.
         """
         with on_failure(self.released):
-            try:
+            with _Refused(too_long) as refused:
                 return ask(self.messages)
-            except Exception as refusal:
-                if (overflow := _overflow(refusal, too_long)) is None:
-                    raise
-                return ask(self.harder(overflow))
+            return ask(self.harder(refused.overflow))
 
     async def awaited(self, ask: Callable[[list[M]], Awaitable[T]], *too_long: type[Exception]) -> T:
         """As `asked`. What is slow runs in a thread."""
         with on_failure(self.released):
-            try:
+            with _Refused(too_long) as refused:
                 return await ask(self.messages)
-            except Exception as refusal:
-                if (overflow := _overflow(refusal, too_long)) is None:
-                    raise
-                return await ask(await to_thread(self.harder, overflow))
+            return await ask(await to_thread(self.harder, refused.overflow))
 
     def answered(self, wires: Sequence[Wire], usage: Mapping[str, Any] | None = None) -> None:
         """Record the answer, and what the provider counted. An empty message is none."""
@@ -296,8 +290,21 @@ def overflow_of(refusal: BaseException) -> Overflow | None:
     return None
 
 
-def _overflow(refusal: Exception, too_long: tuple[type[Exception], ...]) -> Overflow | None:
-    return overflow_of(refusal) or (Overflow() if isinstance(refusal, too_long) else None)
+class _Refused:
+    """Ends a block of code that the provider refuses because its messages are too long; other errors pass."""
+
+    def __init__(self, too_long: tuple[type[Exception], ...]) -> None:
+        self._too_long = too_long
+        self.overflow: Overflow | None = None
+        """What the error says of the window."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if isinstance(error, Exception):
+            self.overflow = overflow_of(error) or (Overflow() if isinstance(error, self._too_long) else None)
+        return self.overflow is not None
 
 
 def usage(prompt_tokens: int, completion_tokens: int, cached_tokens: int) -> Wire:
