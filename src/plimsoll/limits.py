@@ -35,8 +35,9 @@ COUNT_SLICE_CHARS = 1 << 20
 COUNT_ALONE_CHARS = 8_192
 """Texts up to here are counted by the engine for one text, which keeps the interpreter to itself for a few milliseconds at most."""
 
-COUNT_TABLE_WORK_MAX = 3_000_000
-"""Characters, with a surcharge for new words, that a process counts before it loads the tokenizer, which takes as long."""
+COUNT_TABLE_WORK_MAX = 1_000_000
+"""Characters, with a surcharge for new words and text that is not ASCII, that a process counts before it loads the tokenizer.
+They take 60 to 80 ms, half of what loading takes."""
 
 COUNT_TABLE_SLICE_CHARS = 65_536
 """Characters that are counted at once before the tokenizer is loaded: other threads wait for some milliseconds."""

@@ -16,7 +16,7 @@ from typing import Final
 
 from plimsoll.light.packages import package_file
 from plimsoll.light.regex import regex
-from plimsoll.limits import COUNT_PIECE_BYTES_MAX, COUNT_TABLE_WORK_MAX
+from plimsoll.limits import COUNT_CACHE_TEXT_CHARS_MIN, COUNT_PIECE_BYTES_MAX, COUNT_TABLE_WORK_MAX
 
 BUCKETS: Final = 1 << 14
 PLACE_BYTES: Final = 3
@@ -27,9 +27,11 @@ KINDS_SIZE: Final = 0x32000
 
 _NO_RANK: Final = 1 << 24
 _FOUND_WORK: Final = 25
-"""The work of a call, and of looking up a new piece. The unit is the work of known text by the character, some 60 ns."""
-_MERGED_WORK: Final = 40
-"""The work of merging, by the byte; longer pieces have more, up to the square of their length."""
+"""The work of a call, and of looking up a new piece. The unit is the work of known ASCII text by the character, some 60 ns."""
+_MERGED_WORK: Final = 20
+"""The work of merging, by the byte: this for short pieces."""
+_MERGED_BYTES: Final = 12
+"""Each so many bytes of a piece are one more unit for every byte of it."""
 
 _PATTERNS: Final = {
     "o200k_base": r"[^\r\n{letter}0-9]?(?:[A-Z{both}]*[a-z{both}]+|[A-Z{both}]+[a-z{both}]*){contraction}?+"
@@ -95,7 +97,7 @@ class _Ranks(dict[bytes, int]):
 
 
 class _Counts(dict[str, int]):
-    """The tokens of each piece, counted once."""
+    """The tokens of each piece and of each short text, counted once."""
 
     __slots__ = ("_ranks", "work")
 
@@ -115,7 +117,7 @@ class _Counts(dict[str, int]):
 
     def _merged(self, token: bytes) -> int:
         """The number of tokens after all merges, the lowest rank first."""
-        self.work += len(token) * (_MERGED_WORK + len(token))
+        self.work += len(token) * (_MERGED_WORK + len(token) // _MERGED_BYTES)
         ranks, parts = self._ranks, [token[at : at + 1] for at in range(len(token))]
         pairs = [ranks[token[at : at + 2]] for at in range(len(token) - 1)]
         while pairs and (least := min(pairs)) < _NO_RANK:
@@ -151,14 +153,19 @@ class VocabularyTable:
         Raises UnicodeEncodeError for lone surrogates.
         """
         counts = self._counts
+        if text in counts:
+            return counts[text]
         work = counts.work + len(text)
         if work > COUNT_TABLE_WORK_MAX:
             return None
         counts.work = work + _FOUND_WORK
         try:
-            return self._ascii(text) if text.isascii() else self._any(text)
+            tokens = self._ascii(text) if text.isascii() else self._any(text)
         except LongPiece:
             return None
+        if tokens is not None and len(text) < COUNT_CACHE_TEXT_CHARS_MIN:
+            counts[text] = tokens
+        return tokens
 
     def _ascii(self, text: str) -> int:
         return sum(map(self._of_piece, self._pieces(text)))
@@ -178,6 +185,7 @@ class VocabularyTable:
 
     def _by_kinds(self, text: str) -> int | None:
         """Cut the text where the pattern cuts its stand-ins."""
+        self._counts.work += len(text) + _FOUND_WORK
         kinds = text.translate(_kinds())
         if not kinds.isascii():
             return None

@@ -7,6 +7,7 @@ import pathlib
 import random
 import subprocess
 import sys
+import time
 import unicodedata
 
 import pytest
@@ -123,7 +124,55 @@ def test_hostile_text_ends_the_work(chars: str, size: int) -> None:
         counted += size
     assert counted < table.COUNT_TABLE_WORK_MAX / 10
     assert len(counting._counts) < 50_000
-    assert VocabularyTable("o200k_base").count("the same words again, " * 100_000) is not None
+    assert VocabularyTable("o200k_base").count("the same words again, " * (COUNT_TABLE_WORK_MAX // 30)) is not None
+
+
+def test_a_short_text_is_counted_once() -> None:
+    """Names and lines that are counted again and again take no more of the work, nor do they once it is used up."""
+    counting = VocabularyTable("o200k_base")
+    text = "src/harbour/größe.py: the tide is high"
+    tokens, left = counting.count(text), counting.left
+    assert [counting.count(text) for _ in range(100)] == [tokens] * 100
+    assert counting.left == left
+    while counting.count(f"{counting.left} the tide is high " * 1_000) is not None:
+        pass
+    assert counting.count(text) == tokens
+
+
+def test_a_line_with_other_characters_is_more_work() -> None:
+    """Text that is cut by its stand-ins takes more than twice as long as ASCII, and as much of the work."""
+    works = []
+    for dash in "-\u2013":
+        counting = VocabularyTable("o200k_base")
+        text = f"the tide is high {dash} " * 1_000
+        counting.count(text)
+        before = counting.left
+        counting.count(text)
+        works.append((before - counting.left) / len(text))
+    assert works == pytest.approx([1, 2], abs=0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["words", "new words", "dashes", "中国人大小多少", "qxzjvk", '{}[]"\\:,'])
+def test_the_work_takes_no_longer_than_loading_the_engine(kind: str) -> None:
+    """Whatever is counted, all that the table may do costs at most the processor time of the engine that it spares."""
+    rng, counting, started = random.Random(7), VocabularyTable("o200k_base"), time.process_time()
+    while counting.count(some_text(kind, rng)) is not None:
+        pass
+    counted, started = time.process_time() - started, time.process_time()
+    VocabularyEngine("o200k_base").warm()
+    assert counted < time.process_time() - started
+
+
+def some_text(kind: str, rng: random.Random) -> str:
+    """Lines of known words, of new ones, with other characters in between, or clauses of the characters given."""
+    words = ["tide", "berth", "crane", "return", "self"]
+    if kind == "new words":
+        words = ["".join(rng.choices("abcdefghijklmnoprstu", k=6)) for _ in range(90)]
+    elif kind not in {"words", "dashes"}:
+        words = ["".join(rng.choices(kind, k=rng.randint(3, 20))) for _ in range(90)]
+    separator = " \u2013 " if kind == "dashes" else " "
+    return "\n".join(separator.join(rng.choices(words, k=12)) for _ in range(50))
 
 
 def test_the_engine_takes_over_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,10 +200,10 @@ def test_nothing_is_counted_ahead_while_the_table_counts() -> None:
 
 
 def test_a_little_text_is_counted_without_the_engine() -> None:
-    """A process that counts a few hundred thousand characters, alone or many at once, does not load splintr."""
+    """A process that counts and fits some ten thousand tokens, in lines that are not ASCII, does not load splintr."""
     program = """
 import sys, plimsoll
-text = "the tide is high, 12 times: größer 检查.\\n" * 200
+text = "the tide is high, 12 times: größer 检查.\\n" * 50
 messages = [{"role": "user", "content": f"{number} {text}"} for number in range(40)]
 assert plimsoll.count_tokens(messages, model="gpt-4") > 40
 assert len(plimsoll.fit(messages, max_tokens=20_000).messages) < 40
