@@ -154,6 +154,8 @@ class _Page:
         chars = int(room * chars_per_token) if room < wanted else _UNLIMITED_CHARS
         asked = sections.requests(ledger, self.words, chars, elsewhere, numbered=numbered)
         insisted = sections.constraints(ledger, asked, bias)
+        if ledger.is_dialogue and not asked:  # requests without room leave it to constraints, not to what else was said
+            shares = {**shares, "constraint": shares["constraint"] + shares["request"]}
         self.shown_in_requests["constraint"] = sections.spelt_out(ledger, asked)
         head = [
             Section("request", shares["request"], sorted(asked, key=lambda item: -item.value), bullets),

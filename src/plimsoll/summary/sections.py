@@ -135,12 +135,11 @@ def requests(
     `elsewhere` are clauses shown in another section. A cut is marked with its size and, if `numbered`, the number of the message.
     An item's label is its shown text.
     """
-    facts = _asking(ledger)
-    if not facts:
-        return []
-    facts = [fact._replace(text=_without_clauses(fact.text, elsewhere)) for fact in facts]
+    facts = [fact._replace(text=_without_clauses(fact.text, elsewhere)) for fact in _asking(ledger)]
     if ledger.is_dialogue:  # the others are in the user's chat facts
         facts = _fitting(facts, chars)
+    if not facts:
+        return []
     lengths = [len(fact.text) + len(fact.note) + 4 for fact in facts]
     first_max, cap = _caps(lengths, chars)
     if cap < _REQUEST_CHARS_MIN:
@@ -151,7 +150,7 @@ def requests(
         cap = max(_REQUEST_CHARS_MIN, cap)
     items = []
     for order, fact in enumerate(facts):
-        most = first_max if order == 0 else cap
+        most = max(_REQUEST_CHARS_MIN, first_max) if order == 0 else cap
         text = fact.text if len(fact.text) <= most + _CUT_MARK_CHARS else excerpt(fact.text, most)
         asked = f"({words.reply_to}: {fact.note[:90]}) " if fact.note and len(fact.note) + len(text) < 3 * cap else ""
         shown = f"{asked}{text}{_cut_mark(fact, text, numbered=numbered)}"
@@ -323,14 +322,18 @@ def _work(fact: Fact) -> str:
 
 
 def _fitting(facts: Sequence[Fact], chars: int) -> list[Fact]:
-    """Return the first request, then the last and the heaviest that fit completely in `chars`, in order."""
+    """Return the first request, whole or cut, then the last and the heaviest that fit completely in `chars`, in order.
+
+    In less than _REQUEST_CHARS_MIN characters, the first must fit completely too.
+    """
     last = len(facts) - 1
-    ranked = sorted(range(1, len(facts)), key=lambda at: (at != last, -facts[at].weight, at))
-    chosen, left = {0}, chars - len(facts[0].text)
+    ranked = sorted(range(len(facts)), key=lambda at: (at != 0, at != last, -facts[at].weight, at))
+    chosen, left = set[int](), chars
     for at in ranked:
-        if len(facts[at].text) + 4 <= left:
+        cost = len(facts[at].text) + (4 if at else 0)
+        if cost <= left or (at == 0 and chars >= _REQUEST_CHARS_MIN):
             chosen.add(at)
-            left -= len(facts[at].text) + 4
+            left -= cost
     return [facts[at] for at in sorted(chosen)]
 
 

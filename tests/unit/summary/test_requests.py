@@ -26,6 +26,14 @@ LONG = [
         text_message("assistant", f"The fix is in `part{turn}.py`, because part {turn} was never read."),
     )
 ]
+TALK = [
+    message
+    for turn in range(6)
+    for message in (
+        text_message("user", f"Never delete the rows of table {turn}. Look at part {turn} of the parser."),
+        text_message("assistant", f"I looked at part {turn}. {STORY}"),
+    )
+]
 MARK = re.compile(r" \[\+([0-9]+)(?: m([0-9]+))?\]$")
 
 
@@ -38,7 +46,8 @@ def requests(text: str) -> list[str]:
     """The lines under the title of the requests."""
     lines = text.split("\n")
     at = next(place for place, line in enumerate(lines) if line.startswith("User requests"))
-    end = next(place for place, line in enumerate(lines) if place > at and not line.startswith(("- ", "  ")))
+    others = (place for place, line in enumerate(lines) if place > at and not line.startswith(("- ", "  ")))
+    end = next(others, len(lines))
     return lines[at + 1 : end]
 
 
@@ -56,6 +65,23 @@ def test_a_request_that_is_cut_says_by_how_much(tokens_max: int, counter: Any) -
         shown = (line[: found.start()] if found else line).removeprefix("- ").replace("…", "")
         assert abs(len(whole) - len(shown) - int(found[1] if found else 0)) <= 12
     assert any(map(MARK.search, asked))
+
+
+@pytest.mark.parametrize("goal_is_shown", [False, True])
+@pytest.mark.parametrize("messages", [TALK, TALK[:2], LONG], ids=["talk", "one request", "run"])
+def test_no_request_is_cut_to_next_to_nothing(messages: Any, goal_is_shown: bool, counter: Any) -> None:
+    """Where a request has no room for a few words it is left out: `- Ne… [+29]` says nothing, and takes a title and a mark."""
+    for tokens_max in range(40, 400, 3):
+        text = render(ledger_of(messages), tokens_max=tokens_max, counter=counter, goal_is_shown=goal_is_shown).text
+        if "User requests" in text:
+            assert all(len(MARK.sub("", line)) > 12 for line in requests(text)), text
+
+
+def test_a_rule_in_a_request_without_room_is_a_constraint(counter: Any) -> None:
+    """What the user insists on is whole in all summaries with room for it, also where its message is left out."""
+    for tokens_max in range(60, 400, 3):
+        text = render(ledger_of(TALK[:2]), tokens_max=tokens_max, counter=counter).text
+        assert "Never delete the rows of table 0" in text, text
 
 
 def test_a_whole_request_has_no_mark(counter: Any) -> None:
