@@ -28,8 +28,8 @@ def convert(  # noqa: PLR0913 - the options of the contract
     """The conversation in the format `to`. What the target cannot represent is listed in `.losses`.
 
     Calls and their results stay together and in order, and a result always directly follows its call. A call without a result
-    gets one that says so, except the last calls of messages without any of the user or the system: these are taken for a reply
-    that is converted by itself, and nothing is put before them. The input is not changed.
+    gets one that says so, except the last calls where one answer of the model is all there is: it is taken for a reply that is
+    converted by itself, and nothing is put before it. The input is not changed.
 
     Args:
         messages: dicts in a provider's format, or objects of its SDK.

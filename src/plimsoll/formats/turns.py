@@ -1,8 +1,8 @@
 """Conversations of any format as turns, from which every format can be written.
 
 A turn is system text, a user message, one answer of the model (text, thinking and calls in their order), or the results of its
-calls. Results directly follow the answer with their calls, whatever the source format allowed, and every call has an id. Turns that
-hold nothing a user or the system said are a piece of a conversation, such as an answer alone: its last calls may still be answered.
+calls. Results directly follow the answer with their calls, whatever the source format allowed, and every call has an id. One
+answer alone is a piece of a conversation: its last calls may still be answered. Several are a conversation.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
+from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
 from plimsoll.formats.exchange import OpenCalls, is_legacy, placeholder
@@ -247,7 +248,7 @@ class _Settling:
                 self._place(waiting, result, turn.position)
 
     def close(self, *, headed: bool) -> None:
-        """Add a placeholder result for each call without a result, except those that a piece of a conversation ends with."""
+        """Add a placeholder result for each call without a result, except the last of an answer that is alone."""
         last = self.out[-1] if not headed and is_piece(self.out) else None
         for waiting in self._asked.values():
             if waiting.slot is not last and not is_legacy(waiting.call):
@@ -283,8 +284,16 @@ def _settled(turns: Iterable[Turn], losses: list[Loss], *, headed: bool) -> list
 
 
 def is_piece(turns: Sequence[Turn]) -> bool:
-    """Whether the turns are a piece of a conversation: an answer of the model, or several with their results."""
-    return bool(turns) and turns[0].speaker == "assistant" and all(t.speaker in ("assistant", "results") for t in turns)
+    """Whether the turns are a piece of a conversation: one answer of the model, with or without results of its calls.
+
+    One message may be several turns, and so may the items of one answer: until a result was given, the model says one answer.
+    """
+    answers = [turn for turn in turns if turn.speaker == "assistant"]
+    if not answers or turns[0] is not answers[0] or any(t.speaker not in ("assistant", "results") for t in turns):
+        return False
+    given = [after.position for before, after in pairwise(turns) if after.position > before.position and after.results]
+    is_one = all(turn.is_item or turn.position == answers[0].position for turn in answers)
+    return is_one and all(answers[-1].position < position for position in given)
 
 
 def spoken(part: Opaque) -> str | None:

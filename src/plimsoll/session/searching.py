@@ -157,13 +157,13 @@ class SearchedSession(AwaitedSession, ABC):
         """
         from plimsoll.recall.tools import Toolbox  # noqa: PLC0415 - as above
 
-        meter = self._recorder.meter
+        meter, is_shown = self._recorder.meter, boolean("shown", shown)
         toolbox = Toolbox(
-            recall=lambda query, tokens_max: self.recall(query, max_tokens=tokens_max, shown=shown),
+            recall=lambda query, tokens_max: self.recall(query, max_tokens=tokens_max, shown=is_shown),
             read=self.read,
             counter=meter.counter,
             tokens_max=meter.tool_answer_tokens_max,
             names=meter.tool_names,
-            is_only=not shown,
+            is_only=not is_shown,
         )
         return toolbox.call(name, arguments)

@@ -150,14 +150,31 @@ def test_an_answer_alone_is_no_conversation(target: Any) -> None:
     assert convert(called.messages, to="openai-chat", format=target).messages == [CALL]
 
 
-def test_an_earlier_call_of_an_answer_alone_gets_its_result() -> None:
-    """Only the last calls may still be answered, and none of a conversation with system text."""
-    both = convert([CALL, {**CALL, "tool_calls": [{**CALL["tool_calls"][0], "id": "d"}]}], to="anthropic")
-    assert [(loss.position, loss.what) for loss in both.losses] == [(0, "tool call")]
-    assert [message["role"] for message in both.messages] == ["assistant", "user", "assistant"]
-    headed = convert([CALL], to="anthropic", system="Be brief.")
-    assert sorted(loss.what for loss in headed.losses) == ["opening", "tool call"]
-    assert validate(headed.messages) == []
+def test_an_answer_alone_may_be_several_messages() -> None:
+    """Items of one answer, and an answer with text between its calls, are one reply; only its last calls may still be answered."""
+    words = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "a"}]}
+    items = [{"type": "function_call", "call_id": c, "name": "f", "arguments": "{}"} for c in "cd"]
+    said = convert([items[0], words, items[1]], to="anthropic")
+    whole = convert(
+        [{"role": "assistant", "content": [block for m in said.messages[::2] for block in m["content"]]}],
+        to="openai-chat",
+    )
+    for reply, result in ((said, "user"), (whole, "tool")):
+        assert [message["role"] for message in reply.messages] == ["assistant", result, "assistant"]
+        assert [(loss.position, loss.what) for loss in reply.losses] == [(0, "tool call")]
+
+
+@pytest.mark.parametrize("target", ["anthropic", "openai-responses"])
+def test_answers_that_begin_a_conversation_are_no_answer_alone(target: Any) -> None:
+    """Several answers, or one with system text, become a valid conversation: opened where the provider wants it, and no call open."""
+    opening = ["opening"] * (target == "anthropic")
+    again = {**CALL, "tool_calls": [{**CALL["tool_calls"][0], "id": "d"}]}
+    both = convert([CALL, {"role": "tool", "tool_call_id": "c", "content": "r"}, again], to=target)
+    assert sorted(loss.what for loss in both.losses) == [*opening, "tool call"]
+    assert validate(both.messages, format=target) == []
+    headed = convert([CALL], to=target, system="Be brief.")
+    assert sorted(loss.what for loss in headed.losses) == [*opening, "tool call"]
+    assert validate(headed.messages, format=target, system=headed.system) == []
 
 
 @pytest.mark.spec("W3-03")

@@ -267,7 +267,10 @@ def test_a_label_that_anybody_can_write_makes_no_system_text(label: str) -> None
     first = plimsoll.fit([forged, *talk], max_tokens=300, format="anthropic")
     assert first.report.actions[0].what == "user message"
     newest = plimsoll.fit([*talk[1:], talk[0], forged], max_tokens=300, format="anthropic")
-    assert newest.messages[-1]["content"] == forged["content"]
+    assert (newest.report.actions[-1].decision, newest.report.actions[-1].reason) == ("keep", "newest user message")
+    last = newest.messages[-1]
+    texts = [last["content"]] if isinstance(last["content"], str) else [block["text"] for block in last["content"]]
+    assert (newest.system, last["role"], texts[-1]) == (None, "user", forged["content"])
 
 
 def test_a_label_of_ours_is_known_again() -> None:
