@@ -18,7 +18,8 @@ from plimsoll.policy.policy import PolicyChoice
 from plimsoll.policy.validation import integer, text_or_none
 from plimsoll.protocols import TokenCounter
 from plimsoll.records.usage import Usage
-from plimsoll.report.inspection import Inspection, inspection_of
+from plimsoll.report.inspecting import inspection_of
+from plimsoll.report.inspection import Inspection
 from plimsoll.report.measure import Measure, RecordedRequest, Subject, measured
 from plimsoll.report.story import Mark
 from plimsoll.session.transfer.recorded_usage import recorded

@@ -10,7 +10,8 @@ from plimsoll.compaction.result import CompactionOptions
 from plimsoll.formats.registry import decode_all
 from plimsoll.records.usage import Usage
 from plimsoll.records.values import Compaction
-from plimsoll.report.inspection import Inspection, inspection_of
+from plimsoll.report.inspecting import inspection_of
+from plimsoll.report.inspection import Inspection
 from plimsoll.report.measure import Measure, RecordedRequest, Subject, measured
 from plimsoll.report.story import Mark
 from plimsoll.session.compact import previewed
