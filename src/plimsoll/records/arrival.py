@@ -163,7 +163,6 @@ class Arrivals:
         self.state.normalizer = self._normalizer
         for record, arrival in zip(records[self._effective :], self._arrived, strict=True):
             self.state.take(record, arrival)
-        self.state.rest()
 
     def _stays(self, normalized: Sequence[ViewMessage], message: Message) -> bool:
         """True if a quick check shows that the view keeps the message unchanged."""

@@ -187,7 +187,8 @@ class SessionRecorder:
     ) -> list[int]:
         """Append messages, all or none, after an optional edit of earlier ones. Returns positions. Raises as `Session.extend`.
 
-        `read` are messages already decoded in the session's format, instead of `messages`.
+        `read` are messages already decoded in the session's format, instead of `messages`. They stay decoded: their caller holds
+        them too, and looks at them next.
         """
         taken = received(messages)
         new_format = self.kept.knowledge.newly_known(taken, self.meter.format)
@@ -206,6 +207,8 @@ class SessionRecorder:
             arrivals.add(message, first + index, times_ms[index] if times_ms else None, text)
         arrivals.take(self.log.append(arrivals.drafts))
         self.meter, self.state = arrivals.meter, arrivals.state
+        if not read:
+            self.state.rest()
         if any(message.role == "assistant" for message, _ in added):
             self.requests.answer()
         if edit is not None:
