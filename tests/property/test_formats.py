@@ -14,7 +14,7 @@ from amounts import examples
 from generated import FORMATS
 from plimsoll.errors import FormatError, LimitExceeded
 from plimsoll.formats.anthropic.codec import NO_OUTPUT
-from plimsoll.formats.atoms import atoms_of, message_of
+from plimsoll.formats.atoms import atoms_of, has_reasoning, message_of
 from plimsoll.formats.convert import convert, validate
 from plimsoll.formats.registry import decode_all, format_named
 from plimsoll.message import Text, ToolResult
@@ -42,8 +42,10 @@ def test_unedited_messages_go_out_as_they_came_in(format: Any, data: st.DataObje
 def test_a_message_and_its_atoms_say_the_same(format: Any, data: st.DataObject) -> None:
     """A message that is decoded again from its atoms is equal to the first one, to the types of its numbers."""
     _, messages = decode_all(data.draw(histories(format) | broken_histories(format)), format)
-    again = [message_of(atoms, 0) for message in messages if (atoms := atoms_of(message)) is not None]
+    held = [atoms for message in messages if (atoms := atoms_of(message)) is not None]
+    again = [message_of(atoms, 0) for atoms in held]
     assert again == messages
+    assert [has_reasoning(atoms) for atoms in held] == [has_reasoning(message) for message in messages]
     assert [repr(message.wire) for message in again] == [repr(message.wire) for message in messages]
 
 

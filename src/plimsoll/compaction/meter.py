@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from plimsoll.compaction.tool_names import TOOL_NAMES, ToolNames
 from plimsoll.errors import FormatError, SettingError
+from plimsoll.formats.atoms import has_reasoning
 from plimsoll.formats.cache_marks import NO_MARKS, LeadingMarks, leading_marks
 from plimsoll.formats.detect import tool_list
 from plimsoll.formats.format import Format, SystemText
@@ -16,7 +17,7 @@ from plimsoll.formats.system_text import system_message
 from plimsoll.formats.wire import exact
 from plimsoll.light.dataclass import dataclass
 from plimsoll.limits import RECALL_OUTPUT_TOKENS_MAX
-from plimsoll.message import Message, Opaque, Reasoning
+from plimsoll.message import Message, Opaque
 from plimsoll.policy.budget import Budget, Level, LoadLines, ResolvedLines, Status, level_of, status_of
 from plimsoll.policy.policy import Policy, PolicyChoice, policy_of
 from plimsoll.tokens.counter import counter_for, margin_of, message_counter_for, steps_of
@@ -148,7 +149,7 @@ class ContextMeter:
 
     def binds(self, message: Message) -> bool:
         """True if the thinking in a message is valid only with the messages before it unchanged, for this model or the next one."""
-        if not any(isinstance(part, Reasoning) for part in message.parts):
+        if not has_reasoning(message):
             return False
         from plimsoll.tokens.registry import look_up  # noqa: PLC0415 - the table is read only where it is asked
 

@@ -12,10 +12,13 @@ from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from plimsoll.formats.registry import format_named
-from plimsoll.message import FormatName, Message
+from plimsoll.message import FormatName, Message, Reasoning
 
 Atoms: TypeAlias = tuple[Any, ...]
-"""The name of the format; then the message's wire object: `dict`, keys and values, `...`. A list is `list`, its items, `...`."""
+"""The name of the format; whether the message has reasoning; then its wire object: `dict`, keys and values, `...`.
+
+A list is `list`, its items, `...`.
+"""
 
 _END: Final = ...
 
@@ -24,7 +27,7 @@ def atoms_of(message: Message) -> Atoms | None:
     """The atoms of a message as it was decoded; None for one that was edited, or made without a wire object."""
     if message.wire is None or message.format is None or message.edited:
         return None
-    atoms: list[Any] = [message.format]
+    atoms: list[Any] = [message.format, has_reasoning(message)]
     _flatten(message.wire, atoms)
     return tuple(atoms)
 
@@ -33,7 +36,15 @@ def message_of(atoms: Atoms, position: int | None) -> Message:
     """The message of these atoms, decoded again. `position` is where it is in the history."""
     rest = iter(atoms)
     name: FormatName = next(rest)
+    next(rest)  # whether it has reasoning
     return format_named(name).decode(_value(next(rest), rest), position or 0)
+
+
+def has_reasoning(message: Message | Atoms) -> bool:
+    """True if the message has a part of reasoning. Atoms are not decoded for it."""
+    if isinstance(message, Message):
+        return any(isinstance(part, Reasoning) for part in message.parts)
+    return message[1] is True
 
 
 def _flatten(value: Any, atoms: list[Any]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
+from plimsoll.formats.atoms import has_reasoning
 from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message
 from plimsoll.protocols import Record, RecordDraft
@@ -87,7 +88,11 @@ def edit_draft(
 def unbound_by(recorder: SessionRecorder, edit: Edit, base: int | None) -> list[int]:
     """Positions of messages in the view whose thinking depends on what an edit changes."""
     state = recorder.state
-    messages = {entry.position: entry.message for entry in state.entries if entry.position is not None}
+    messages = {
+        entry.position: entry.message
+        for entry in state.entries
+        if entry.position is not None and has_reasoning(entry.shown)
+    }
     if base != state.base:
         whole = {entry.position: entry.message for entry in state.entries if entry.position is not None and entry.whole}
         messages = state.history.gathered([(edit.first + 1, recorder.log.messages)], whole)
