@@ -39,13 +39,14 @@ def test_material_is_told_from_the_question(text: str) -> None:
         f"Context:\nWe move to quay 4. Never stop the ferry.\n\nTask: write the plan. {'It has steps. ' * 40}",
         f"Context:\n{_PAGE}",
         f"<task>\n{_ASKED}\n</task>\n{_PAGE} <unclosed>",
+        f"The sources are below.\n<sources>\n{_PAGE}\n\n{_ASKED}",
         f"Implement this plan:\n\n# Plan\n\n## Context\n{_PAGE}\n\n## Steps\n{_PAGE}\n\nRun all tests.",
         f"I like the context: {_PAGE}",
         _PAGE,
     ],
 )
 def test_what_a_user_writes_is_whole(text: str) -> None:
-    """Short texts, a context of few lines, a message that is nothing but material, and labels inside sentences."""
+    """Short texts, a context of few lines, a message that is nothing but material, a tag that is not closed, labels in sentences."""
     assert own_words(text) == text
 
 
@@ -72,6 +73,7 @@ def test_the_questions_of_a_chat_over_documents_stay() -> None:
     "text",
     [
         "Context:\n" * 100_000,
+        "I move quays.\nContext:\n" * 30_000,
         "<context>" * 100_000,
         "<task></task><a>" * 50_000,
         "Context:\nQuestion:\n" * 50_000,

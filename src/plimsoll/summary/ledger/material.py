@@ -6,6 +6,8 @@ Programs that look up documents for each question put both into the user's role,
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Sequence
 
 from plimsoll.light.regex import regex
 
@@ -40,6 +42,8 @@ _CHARS_MIN, _LABELLED_CHARS_MIN = 400, 1_200
 """Shorter texts are the user's own, and so is what people write below a label such as `Context:` themselves."""
 
 _PARAGRAPH_CHARS_MAX = 600
+_BLANK_CHARS_MAX = 80
+"""Up to so much space may stand before a label of material, behind the question or at the start of the message."""
 
 
 def own_words(text: str) -> str:
@@ -48,12 +52,16 @@ def own_words(text: str) -> str:
         return text
     if _OWN_TAG.search(text) is not None:
         return _in_own_tags(text) or text
+    material = list(_MATERIAL.finditer(text))
+    labels = [label.start() for label in _OWN.finditer(text)] if material else []
     kept: list[str] = []
     at = 0
-    for found in _MATERIAL.finditer(text):
+    for found in material:
         if found.start() < at:
             continue
-        end = _end_of(text, found)
+        end = _end_of(text, found, labels)
+        if end < 0:
+            break  # what follows a tag that is not closed may be the user's own
         if found["tag"] is not None or end - found.end() >= _LABELLED_CHARS_MIN:
             kept.append(text[at : found.start()])
             at = end
@@ -79,20 +87,21 @@ def _in_own_tags(text: str) -> str:
     return "\n".join(filter(None, map(str.strip, (*kept, text[at:]))))
 
 
-def _end_of(text: str, found: re.Match[str]) -> int:
-    """Where material ends: at its closing tag, at a label of the user's, else before a last short paragraph.
+def _end_of(text: str, found: re.Match[str], labels: Sequence[int]) -> int:
+    """Where material ends: at its closing tag, or -1; at a label of the user's, else before a last short paragraph.
 
-    Without such a label, material begins the message or follows a question.
+    Without such a label, material begins the message or follows a question. `labels` are the starts of all of them, in order.
     """
     if found["tag"] is not None:
         closing = f"</{found['tag']}>"
         end = text.find(closing, found.end())
-        return len(text) if end < 0 else end + len(closing)
-    label = _OWN.search(text, found.end())
-    if label is not None:
-        return label.start()
-    before = text[: found.start()].rstrip()
-    if before and not before.endswith(("?", "？")):
+        return end if end < 0 else end + len(closing)
+    label = bisect_left(labels, found.end())
+    if label < len(labels):
+        return labels[label]
+    start = found.start()
+    before = text[max(0, start - _BLANK_CHARS_MAX) : start].rstrip()
+    if (before or start > _BLANK_CHARS_MAX) and not before.endswith(("?", "？")):
         return found.end()  # a heading of the user's own
     last = text.rstrip().rfind("\n\n")
     return last if last > found.end() and len(text) - last <= _PARAGRAPH_CHARS_MAX else len(text)
