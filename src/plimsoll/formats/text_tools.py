@@ -17,11 +17,14 @@ from plimsoll.message import Message, Text, ToolCall, ToolResult
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+OUTPUT_NAMES = (
+    r"(?:obs(?:ervation)?s?|(?:command|tool|function|terminal|code|execution|action|shell)[ _-](?:output|result|response|log)s?"
+    r"|(?:观察|(?:执行|工具|命令)(?:结果|输出|返回))(?:结果)?)"
+)
+"""The pattern of what hosts call an output in its label."""
+
 _LABEL = regex(
-    r"\s{0,8}(?:(?:obs(?:ervation)?"
-    r"|(?:command|tool|function|terminal|code|execution|action|shell) (?:output|result|response|log))s?"
-    r"\s?(?:\([^()\n]{0,40}\)\s?)?:\s{0,8}"
-    r"|(?:观察|(?:执行|工具|命令)(?:结果|输出|返回))(?:结果)?\s?[:：]\s{0,8}"
+    rf"\s{{0,8}}(?:{OUTPUT_NAMES}\s?(?:\([^()\n]{{0,40}}\)\s?)?[:：]\s{{0,8}}"
     r"|execution result of \[[^\]\n]{0,80}\]:?\s{0,8}"
     r"|\[[a-z][\w.-]{0,40}(?: for [^\n]{1,300}?)?\] (?:result|output|error):?\s{0,8}"
     r"|(?=<(?:observation|returncode|tool_?(?:response|result|output)s?|function_?(?:response|result|output)s?|command_?output"
@@ -106,13 +109,19 @@ def as_calls(messages: Sequence[Message], start: int) -> Sequence[Message]:
         id, before = f"text-{index}", messages[index - 1] if index else None
         if before is not None and before.role == "assistant" and not before.calls:
             made[index - 1] = _calling(before, id)
-        content = _LABEL.sub("", _FOOTER.sub("", message.text), 1)
-        made[index] = replace(message, role="tool", parts=(ToolResult(call_id=id, content=content),))
+        made[index] = replace(message, role="tool", parts=(ToolResult(call_id=id, content=_printed(message.text)),))
     return made
 
 
 def _holds_output(message: Message) -> bool:
     return message.role == "user" and not message.results and is_output(message.text)
+
+
+def _printed(text: str) -> str:
+    """An output without its label and without what tells its end."""
+    printed = _FOOTER.sub("", text)
+    label = _LABEL.match(printed)
+    return printed[label.end() :] if label is not None else printed
 
 
 def _calling(message: Message, id: str) -> Message:

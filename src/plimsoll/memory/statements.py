@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from plimsoll.formats.provenance import verified_notice
+from plimsoll.formats.text_tools import OUTPUT_NAMES, is_output
 from plimsoll.light.regex import regex
 from plimsoll.limits import MEMORY_TEXT_CHARS_MAX
 from plimsoll.memory.patterns import PROJECT, REMEMBER, WORDINGS, cues_in
@@ -91,7 +92,7 @@ def _own_texts(message: Message, *, after_result: bool) -> Iterator[str]:
     if message.role != "user" or message.results:
         return
     for text in _texts(message):
-        if (after_result and len(text) > _LOADED_CHARS_MIN) or MACHINE.match(text):
+        if (after_result and len(text) > _LOADED_CHARS_MIN) or MACHINE.match(text) or is_output(text):
             continue
         for own in divided(text):
             if recognise(own) is None and verified_notice(own) is None:
@@ -226,13 +227,12 @@ TASK = regex(
 """A line that asks for work on a text, which follows."""
 
 MACHINE = regex(
-    r"\s*(?:[\[(<*#]{0,2})(?:observation|tool[ _-](?:result|output|response|call|use)s?|function[ _-](?:result|output"
-    r"|response|call)s?|tool(?=:)|command output|stdout|stderr|output|result|search results?|retrieved|context"
-    r"|document|(?:file )?contents?|web ?page|api response|system (?:note|message|reminder)|工具(?:结果|输出|返回)"
-    r"|观察|检索结果|执行结果)(?:[\])>*]{0,2})\s?(?:\d{1,3}|(?:of|from|for) [^\n:：]{1,60})?\s*[:：\n>]",
+    rf"\s*(?:[\[(<*#]{{0,2}})(?:{OUTPUT_NAMES}|(?:tool|function)[ _-](?:call|use)s?|tool(?=:)|stdout|stderr|output|result"
+    r"|search results?|retrieved|context|document|(?:file )?contents?|web ?page|api response"
+    r"|system (?:note|message|reminder)|检索结果)(?:[\])>*]{0,2})\s?(?:\d{1,3}|(?:of|from|for) [^\n:：]{1,60})?\s*[:：\n>]",
     re.IGNORECASE,
 )
-"""How a tool's text begins that a host sends in the user's role."""
+"""How the text of a tool or a page begins in a user's message. Wider than `is_output`: a wrong match costs a memory only."""
 
 QUOTED = regex(
     r"\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|「[^」\n]{1,400}」|『[^』\n]{1,400}』|«[^»\n]{1,400}»|"

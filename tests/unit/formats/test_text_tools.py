@@ -106,6 +106,14 @@ def test_an_action_is_a_call_only_where_its_output_follows() -> None:
     assert (asked.text, answered.results[0].content) == ("So:\n", "a.py")
 
 
+@pytest.mark.parametrize("printed", ["1 test\nobservation: 4 berths", "a   <output> b", "exit code: 0\nexit code: 1"])
+def test_an_output_loses_only_the_marks_at_its_ends(printed: str) -> None:
+    """What looks like a label further on is the tool's own text."""
+    run = _messages("Fix it.", "So:\n```\nls\n```", f"{printed}\nbash-$ ")
+
+    assert as_calls(run, 0)[2].results[0].content == printed
+
+
 def test_a_run_in_plain_text_is_read_as_one_with_calls() -> None:
     """Its outputs are neither requests nor constraints of the user; commands and errors are told; the task stays."""
     task = "Make the tests of the harbour package pass. Never edit tests/data."
