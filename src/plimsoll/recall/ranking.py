@@ -135,7 +135,6 @@ class Ranking:
         window_top = tops[0][0] if tops else 1.0
         own_top = max((field.own_top for field in self._fields), default=0.0) or 1.0
         self._scores = [field.scores(self.cues, window_top, own_top) for field in self._fields]
-        self._own_top = own_top
 
     def best(self) -> Iterator[Candidate]:
         """The units, best first; of equal scores, the newer one first."""
