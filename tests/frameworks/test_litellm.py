@@ -181,6 +181,26 @@ def test_a_callback_records_the_answer_to_a_call_that_a_router_repeats(provider:
     assert [one.prompt_tokens for one in conversation.session.usage()] == provider.counts
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+def test_litellm_goes_on_to_a_larger_model(provider: Scripted, monkeypatch: Any, is_async: bool) -> None:
+    """Its own fallback for messages that are too long works in the handler's methods as it does without them."""
+    models, answer = [], provider.completion
+
+    def small_at_first(*_: Any, **given: Any) -> Any:
+        models.append(given["model"])
+        if given["model"] == "harbour":
+            raise ContextWindowExceededError("too long", model="harbour", llm_provider="scripted")
+        return answer(**given)
+
+    monkeypatch.setattr(provider, "completion", small_at_first)
+    handler, fallbacks = PlimsollHandler(store="memory:", max_tokens=1_000), {"scripted/harbour": "scripted/pier"}
+    given = request(asked(), context_window_fallback_dict=fallbacks)
+    response = asyncio.run(handler.acompletion(**given)) if is_async else handler.completion(**given)
+
+    assert response.choices[0].message.content == "step 1"
+    assert models == ["harbour", "pier"]
+
+
 def test_a_call_that_litellm_makes_again_itself(provider: Scripted, monkeypatch: Any) -> None:
     """It is sent the same view. LiteLLM tells nobody that it succeeded, so its answer is recorded with the next list."""
     handler, messages, sizes = PlimsollHandler(store="memory:", max_tokens=1_000), asked(), []

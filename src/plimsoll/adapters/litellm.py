@@ -63,8 +63,8 @@ class PlimsollHandler(Managed[Any], CustomLogger):
     def completion(self, model: str, messages: list[Any], **request: Any) -> Answer:
         """As `litellm.completion`."""
         call = self._prepared({**request, "model": model, "messages": messages})
-        ask = partial(litellm.completion, model, **request)
-        response: Answer = call.asked(ask, ContextWindowExceededError)
+        ask = partial(litellm.completion, model=model, **request)
+        response: Answer = call.asked(lambda now: ask(messages=now), ContextWindowExceededError)
         self._record(call, response)
         return response
 
@@ -72,9 +72,9 @@ class PlimsollHandler(Managed[Any], CustomLogger):
         """As `litellm.acompletion`. What is slow runs in a thread."""
         call = await asyncio.to_thread(self._prepared, {**request, "model": model, "messages": messages})
         before = _IS_MANAGED.set(True)
-        ask = partial(litellm.acompletion, model, **request)
+        ask = partial(litellm.acompletion, model=model, **request)
         try:
-            response: Answer = await call.awaited(ask, ContextWindowExceededError)
+            response: Answer = await call.awaited(lambda now: ask(messages=now), ContextWindowExceededError)
         finally:
             _IS_MANAGED.reset(before)
         await asyncio.to_thread(self._record, call, response)
