@@ -202,9 +202,13 @@ class Insertions:
 
 def without(text: AnyStr, spans: Iterable[tuple[int, int]]) -> AnyStr:
     """The text less these spans, which do not overlap."""
-    for start, end in sorted(spans, reverse=True):
-        text = text[:start] + text[end:]
-    return text
+    nothing, at = text[:0], 0
+    kept = [nothing]
+    for start, end in sorted(spans):
+        kept.append(text[at:start])
+        at = end
+    kept.append(text[at:])
+    return nothing.join(kept)
 
 
 def spans_of_item(text: str, node: Node, index: int) -> list[tuple[int, int]]:
