@@ -9,7 +9,7 @@ from typing import Any
 def package_file(package: str, name: str) -> bytes:
     """The bytes of a file in an imported package, also where that is in an archive. Raises OSError if there is none."""
     found: Any = sys.modules[package]
-    data: bytes = found.__loader__.get_data(f"{found.__path__[0]}/{name}")
+    data: bytes = found.__spec__.loader.get_data(f"{found.__path__[0]}/{name}")
     return data
 
 
@@ -17,4 +17,5 @@ def is_installed(name: str) -> bool:
     """Whether a top-level module can be imported. Does not import it."""
     if name in sys.modules:
         return sys.modules[name] is not None
-    return any(finder.find_spec(name, None) is not None for finder in sys.meta_path)
+    finders = (getattr(finder, "find_spec", None) for finder in sys.meta_path)  # very old ones have none
+    return any(find(name, None) is not None for find in finders if find is not None)

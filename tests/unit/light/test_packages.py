@@ -27,7 +27,8 @@ def test_a_file_in_a_folder_and_in_an_archive(tmp_path: Path, monkeypatch: pytes
 
 
 def test_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Packages that are imported, that can be, that cannot, and that somebody has ruled out."""
+    """Packages that are imported, that can be, that cannot, and that somebody has ruled out. Finders may be of any age."""
+    monkeypatch.setattr(sys, "meta_path", [object(), *sys.meta_path])
     assert is_installed("plimsoll")
     assert is_installed("splintr")
     assert not is_installed("no_such_package_here")

@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 import time
+from types import ModuleType
 
 import anthropic
 import openai
@@ -163,9 +164,10 @@ def test_base_url_belongs_to_the_client():
 @pytest.mark.parametrize("api", APIS)
 def test_missing_sdk(api, monkeypatch):
     """The error names what to install."""
-    monkeypatch.setitem(sys.modules, api, None)
-    with pytest.raises(MissingExtra, match=rf"plimsoll-context\[{api}\]"):
-        plimsoll.model_summarizer(f"{api}:x")
+    for found in (None, ModuleType(api)):  # not there, and a release without the class
+        monkeypatch.setitem(sys.modules, api, found)
+        with pytest.raises(MissingExtra, match=rf"plimsoll-context\[{api}\]"):
+            plimsoll.model_summarizer(f"{api}:x")
 
 
 @pytest.mark.slow

@@ -69,7 +69,7 @@ def client_of(package: str, kind: str, settings: ModelSettings) -> Any:
     """
     try:
         make = getattr(import_module(package), kind)
-    except ImportError as error:
+    except (ImportError, AttributeError) as error:  # or its release is too old to have the class
         raise MissingExtra(package, needed_for=f"a summarizer on {kind}'s API") from error
     given = {} if settings.base_url is None else {"base_url": settings.base_url}
     with ErrorCatcher() as made:
