@@ -75,13 +75,13 @@ def write_file(path: Path, *data: bytes) -> None:
     Raises Refused, OSError.
     """
     mode = _mode(path)
-    if mode is not None and not stat.S_ISREG(mode):
-        with path.open("wb") as device:
-            device.writelines(data)
-        return
     from plimsoll.transcripts.atomic_files import temporary_file
 
     try:
+        if mode is not None and not stat.S_ISREG(mode):
+            with path.open("wb") as device:
+                device.writelines(data)
+            return
         with temporary_file(path, 0o666 & ~_umask() if mode is None else mode, *data) as fresh:
             fresh.replace(path)
     except OSError as error:

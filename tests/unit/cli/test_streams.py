@@ -51,6 +51,7 @@ def shell(words: str, *, buffered: bool = True) -> subprocess.CompletedProcess[s
         ("fit {chat} --max-tokens 100 2>&-", 0, ""),
         ("sessions >/dev/full", 1, "plimsoll: standard output: No space left on device"),
         ("--version >/dev/full", 1, "plimsoll: standard output: No space left on device"),
+        ("fit {chat} --max-tokens 100 -o /dev/full", 1, "plimsoll: /dev/full: No space left on device"),
         ("nonsense 2>/dev/full", 2, ""),
     ],
 )
