@@ -23,8 +23,6 @@ NUMBER: Final = "I"
 """The kind of number in the arrays of an index."""
 
 NUMBER_SIZE_BYTES: Final = array(NUMBER).itemsize
-
-
 _NONE: Final = memoryview(b"").cast(NUMBER)
 
 
@@ -100,7 +98,6 @@ HALF_CHARS = 400
 
 K1, B = 1.2, 0.75
 """The usual constants of BM25 (Robertson and Zaragoza, 2009)."""
-
 
 NOBODY: Final[frozenset[str]] = frozenset()
 """Python makes a new empty set for each call of `frozenset`."""

@@ -47,7 +47,6 @@ _LOOSE = regex(
 )
 """Words that tell how much, and `this` but where it tells when."""
 
-
 _ASKED_OF_YOU = frozenset(
     "you your you're you've do did does have has had any can could would will was were are is the a an got".split()
 )
@@ -57,8 +56,6 @@ _HAVING = frozenset(("have", "has"))
 _HAD = frozenset("it them him her one ones this that these those some any none both all nothing everything".split())
 
 _ANSWER_WORDS, _ANSWER_CHARS, _QUESTION_CHARS_MAX = 4, 8, 36
-
-
 _FIRST_PERSON = regex(r"\b(?=[imowu])(?:i|my|we|our|me|us|mine)\b", re.IGNORECASE)
 _NAMED = 1.5
 """What a word is worth besides in a name."""
@@ -207,7 +204,7 @@ def shorten(text: str, callings: Iterable[str] = ()) -> str:
     if "it" in words or "It" in words:
         # An `it` says nothing where a clause begins, or where its verb goes.
         goes = [at == 0 or any(map(drops, words[at + 1 : at + 2])) for at in range(len(words))]
-        words = [word for word, drops in zip(words, goes, strict=True) if word not in ("it", "It") or not drops]
+        words = [word for word, is_loose in zip(words, goes, strict=True) if word not in ("it", "It") or not is_loose]
     left = filterfalse(drops, words) if _HAVING.isdisjoint(words) else _without_auxiliaries(words)
     return " ".join(left).replace(" ,", ",").strip(" ,.!-")
 

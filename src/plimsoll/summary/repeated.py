@@ -19,9 +19,8 @@ _START_CHARS = 80
 _LABEL_WEIGHT = 0.4
 """What a command is still worth if its only outcome are values that stand under its name."""
 
-
 _STAMPED_MIN = 3
-"""Programs of which each prints a line with the same words before its value, from which on it is a stamp: `Chunk ID: 4bdf6f`."""
+"""Where at least so many programs print a line with the same words before its value, the line is a stamp: `Chunk ID: 4bdf6f`."""
 
 _UP_TO_DIGIT = regex(r"\S*[0-9]")
 

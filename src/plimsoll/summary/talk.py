@@ -174,19 +174,20 @@ class _Statements:
 
     def _candidates(self, places: Sequence[int] | None) -> list[Candidate]:
         """The candidates of the statements at these places, or of all."""
-        from plimsoll.summary import dense, dense_zh  # noqa: PLC0415 - one language's patterns are enough
+        if self.talk is not None:
+            from plimsoll.summary import dense  # noqa: PLC0415 - one language's patterns are enough
 
-        if self.by_topic:
-            told = dense_zh.statements(self.said, self.subjects)
-            made = _by_topic(self.said, told, self.bias, named=self.named)
+            clauses = dense.clauses(self.said, self.talk, places)
+            made = _by_speaker(self.ledger, self.said, clauses, self.bias, self.language, named=self.named)
         else:
-            chinese = self.talk is None
-            found: Iterable[Statement | Clause] = (
-                dense_zh.statements(self.said, self.subjects)
-                if chinese
-                else dense.clauses(self.said, self.talk, places)
+            from plimsoll.summary import dense_zh  # noqa: PLC0415
+
+            told = dense_zh.statements(self.said, self.subjects)
+            made = (
+                _by_topic(self.said, told, self.bias, named=self.named)
+                if self.by_topic
+                else _by_speaker(self.ledger, self.said, told, self.bias, self.language, named=self.named)
             )
-            made = _by_speaker(self.ledger, self.said, found, self.bias, self.language, named=self.named)
         if all(weight == 1.0 for weight in self.weights):
             return made
         return [(item, words, whose, factor * self.weights[item.order[1]]) for item, words, whose, factor in made]

@@ -25,7 +25,7 @@ _DROPPED = frozenset(
 )
 """Words a reader does without: the speaker stands in front, and nothing hangs on an article."""
 
-STOP = frozenset(
+_STOP = frozenset(
     """
     a an and the or of to in on at for from with by as is am are was were be been being it its it's this that these those i
     i'm i've i'd i'll im you your you're you've we our us he she his her they them their me my mine do does did done have has
@@ -58,9 +58,9 @@ _ASKING = frozenset(
 )
 """Words of asking and telling, which stand beside what a sentence is about."""
 
-_NOT_TELLING = STOP | GENERIC | _DROPPED | _ASKING
+_NOT_TELLING = _STOP | GENERIC | _DROPPED | _ASKING
 
-TIMES = frozenset(
+_TIMES = frozenset(
     """
     yesterday today tonight tomorrow last next ago since weekend week month year years morning evening monday tuesday
     wednesday thursday friday saturday sunday january february march april may june july august september october november
@@ -68,16 +68,15 @@ TIMES = frozenset(
     """.split()
 )
 
-SECOND_PERSON = frozenset("you your yours".split())
+_SECOND_PERSON = frozenset("you your yours".split())
 
-EVENTS = frozenset(
+_EVENTS = frozenset(
     """
     went took got bought made saw met had won lost found read ran gave moved started began wrote became grew fell broke named
     called favorite favourite plan planning working live lives allergic born married dog cat son daughter brother sister mom
     dad husband wife job work school class book movie game song band trip visited
     """.split()
 )
-
 
 SIGNS = {
     "first": 0.7,
@@ -92,15 +91,14 @@ SIGNS = {
 }
 """By how much, as exponents, signs in a statement change its worth."""
 
-
 BREAK = "\n"
 """Stands between the words of two texts."""
 
 _TOLD = {
     **dict.fromkeys(("i", "my", "we", "our", "me", "us", "mine"), SIGNS["first"]),
-    **dict.fromkeys((*EVENTS, "want", "hope"), SIGNS["event"]),
-    **dict.fromkeys(TIMES, SIGNS["time"]),
-    **dict.fromkeys(SECOND_PERSON, SIGNS["second"]),
+    **dict.fromkeys((*_EVENTS, "want", "hope"), SIGNS["event"]),
+    **dict.fromkeys(_TIMES, SIGNS["time"]),
+    **dict.fromkeys(_SECOND_PERSON, SIGNS["second"]),
 }
 
 
@@ -142,14 +140,14 @@ def drops(word: str) -> bool:
 @kept(8_192)
 def carried(word: str) -> str:
     """A lower-case word without its ending; empty if it carries no information."""
-    return "" if word in STOP or word == BREAK else stem(word)
+    return "" if word in _STOP or word == BREAK else stem(word)
 
 
 @kept(8_192)
 def is_telling(word: str) -> bool:
     """Whether a word names something: no function word, no word of feeling, no number."""
     bare = word.casefold().replace("’", "'")
-    return len(bare) > 2 and bare[0].isalpha() and bare not in _NOT_TELLING and bare not in TIMES
+    return len(bare) > 2 and bare[0].isalpha() and bare not in _NOT_TELLING and bare not in _TIMES
 
 
 def stem(word: str) -> str:
