@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 import plimsoll
 from plimsoll.summary.ledger.material import own_words
+from spent import cpu_s
 
 _PAGE = "The harbour master must never leave the quay. Ships always wait for the tide. " * 20
 _ASKED = "Which quay is free?"
@@ -82,6 +81,4 @@ def test_the_questions_of_a_chat_over_documents_stay() -> None:
 )
 def test_hostile_messages_take_linear_time(text: str) -> None:
     """Many labels, many tags that are not closed."""
-    began = time.process_time()
-    own_words(text)
-    assert time.process_time() - began < 3
+    assert cpu_s(own_words, text) < 3
