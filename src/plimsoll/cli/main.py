@@ -60,7 +60,7 @@ _WITHOUT_JSON = ("hook", "mcp")
 
 _OUTPUT = "standard output"
 _OF_STREAMS = frozenset({errno.EBADF, errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""Errors of a write that name no file: only the standard streams have none."""
+"""Errors that name no file: those of reading and of writing one do, so that these are of standard output."""
 
 _NAMES_ITSELF = frozenset({"compaction_id", "memory_id", "message_id"})
 """Fields of which an error says what was typed, so that it need not say the field."""

@@ -7,7 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
@@ -80,7 +80,7 @@ def readable(file: str) -> tuple[bytes | str, int]:
     Raises Refused for what is no file, LimitExceeded, OSError.
     """
     if file == "-":
-        raw = _bounded(sys.stdin.buffer)
+        raw = _bounded(sys.stdin.buffer, "standard input")
         return raw, len(raw)
     status = os.stat(file)  # noqa: PTH116 - a Path would be made only to be taken apart
     if stat.S_ISDIR(status.st_mode) or stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
@@ -88,7 +88,7 @@ def readable(file: str) -> tuple[bytes | str, int]:
     with Path(file).open("rb") as stream:
         if stat.S_ISREG(status.st_mode):
             return file, status.st_size
-        raw = _bounded(stream)
+        raw = _bounded(stream, file)
     return raw, len(raw)
 
 
@@ -101,21 +101,32 @@ def _bytes_of(given: bytes | str) -> bytes:
     if isinstance(given, bytes):
         return given
     with Path(given).open("rb") as stream:
-        return _bounded(stream)
+        return _bounded(stream, given)
 
 
 def _is_blank(given: bytes | str) -> bool:
     if isinstance(given, bytes):
         return not given.strip()
-    with Path(given).open("rb") as stream:
+    with Path(given).open("rb") as stream, _reading(given):
         return not any(map(bytes.strip, iter(lambda: stream.read(1 << 20), b"")))
 
 
-def _bounded(stream: BinaryIO) -> bytes:
-    raw = stream.read(TRANSCRIPT_SIZE_BYTES_MAX + 1)
+def _bounded(stream: BinaryIO, name: str) -> bytes:
+    with _reading(name):
+        raw = stream.read(TRANSCRIPT_SIZE_BYTES_MAX + 1)
     if len(raw) > TRANSCRIPT_SIZE_BYTES_MAX:
         raise LimitExceeded("TRANSCRIPT_SIZE_BYTES_MAX", allowed=TRANSCRIPT_SIZE_BYTES_MAX)
     return raw
+
+
+@contextmanager
+def _reading(name: str) -> Iterator[None]:
+    """Errors of reading say what was read: Python names a file only where it cannot be opened."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = name
+        raise
 
 
 def read(file: str) -> tuple[Loaded, int]:

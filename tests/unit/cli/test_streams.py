@@ -18,6 +18,8 @@ SOURCES = Path(__file__).parents[3] / "src"
 
 pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
 
+LINUX = pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a file that cannot be read")
+
 
 @pytest.fixture
 def chat(tmp_path: Path) -> Path:
@@ -53,6 +55,9 @@ def shell(words: str, *, buffered: bool = True) -> subprocess.CompletedProcess[s
         ("--version >/dev/full", 1, "plimsoll: standard output: No space left on device"),
         ("fit {chat} --max-tokens 100 -o /dev/full", 1, "plimsoll: /dev/full: No space left on device"),
         ("nonsense 2>/dev/full", 2, ""),
+        ("count - 0>out.json", 1, "plimsoll: standard input: Bad file descriptor"),
+        pytest.param("count /proc/self/mem", 1, "plimsoll: /proc/self/mem: Input/output error", marks=LINUX),
+        pytest.param("count --text /proc/self/mem", 1, "plimsoll: /proc/self/mem: Input/output error", marks=LINUX),
     ],
 )
 @pytest.mark.parametrize("buffered", [True, False])
