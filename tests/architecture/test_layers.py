@@ -24,9 +24,8 @@ IMPURE_MODULES = {
 }
 """What clocks, disks, sockets and chance come from."""
 
-READS_FILES = {"tokens.exact", "tokens.registry"}
-"""The two modules of the core that open files: vocabularies already on this machine, which never change, and the user's own
-table of models, read once."""
+USE_THE_SYSTEM = {"tokens.exact", "tokens.registry"}
+"""The modules of the core that may: one is told of a fork of the process, the other reads the user's own table of models, once."""
 
 THIRD_PARTY = {
     "tokens": {"splintr"},
@@ -166,7 +165,7 @@ def test_core_is_pure(sources):
         for source in sources
         for found in source.imports
         if layer_of(source.name) in PURE
-        and source.name not in READS_FILES
+        and source.name not in USE_THE_SYSTEM
         and found.target.split(".")[0] in IMPURE_MODULES
     ]
 
