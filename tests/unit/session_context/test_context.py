@@ -214,6 +214,15 @@ def result(id: str, *, failed: bool = False) -> dict[str, Any]:
     return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": "x", "is_error": failed}]}
 
 
+def test_outputs_in_plain_text_are_no_topics() -> None:
+    """What the host sends as the user's message, in answer to a command in the model's text, is nothing that the user asked."""
+    with plimsoll.open("a", store="memory:") as session:
+        session.append({"role": "user", "content": "Fix the drift"})
+        session.append({"role": "assistant", "content": "I look.\n```bash\ncat drift.log\n```"})
+        session.append({"role": "user", "content": "Observation: 12 lines"})
+        assert session.context().conversation.topics == ("Fix the drift",)
+
+
 @pytest.mark.spec("S1-07", "S1-08")
 def test_conversation_and_tools() -> None:
     """Topics, last activity, recent calls and their success are gathered from the newest messages (S1-07, S1-08)."""

@@ -270,3 +270,12 @@ def test_system_text_that_comes_to_stand_first_is_labelled(budget: int) -> None:
         assert plimsoll.validate(view.messages, format="anthropic") == []
         assert plimsoll.count_tokens(view.messages, format="anthropic") <= view.tokens <= budget
         assert len(view.positions) == len(view.messages)
+
+
+def test_outputs_in_plain_text_begin_no_turn() -> None:
+    """What a command in the model's text printed comes as the user's message, and belongs to the turn of the request before it."""
+    messages = [{"role": "user", "content": "Find the leak."}]
+    for number in range(12):
+        messages.append({"role": "assistant", "content": f"I look.\n```bash\ncat {number}.log\n```"})
+        messages.append({"role": "user", "content": f"Observation: {number} lines"})
+    assert plimsoll.window(messages, max_tokens=50_000).positions == tuple(range(len(messages)))
