@@ -94,6 +94,14 @@ def _messages(*texts: str) -> list[Message]:
     ]
 
 
+def test_an_output_follows_an_answer() -> None:
+    """What only looks like one is the user's where nobody has answered yet; later parts of a history have answers before them."""
+    opening = _messages("Observation: the ferry is late. What now?")
+
+    assert [message.role for message in as_calls(opening, 0)] == ["user"]
+    assert [message.role for message in as_calls(opening, 7)] == ["tool"]
+
+
 def test_an_action_is_a_call_only_where_its_output_follows() -> None:
     """Code that an assistant shows a person stays text; messages without outputs are returned as they are."""
     talk = _messages("How do I list files?", "So:\n```\nls\n```", "Thanks!")

@@ -388,9 +388,9 @@ def test_no_statement_is_of_two_long_objects(indent):
 @pytest.mark.parametrize(
     ("query", "text"),
     [
-        ("What was the decision about the harbour pilot?", "We decided that the pilot of the harbour comes at noon."),
+        ("What was the decision?", "We decided that the pilot comes at noon."),
         ("Tell me of the adoption.", "They adopted a heron from the marsh."),
-        ("Where do they sell ice cream?", "The icecream is sold beside the lock."),
+        ("Is there ice cream?", "The icecream stands beside the lock."),
         ("How is the musician called?", "Her music is played by Ottoline."),
     ],
 )

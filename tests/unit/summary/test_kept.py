@@ -9,7 +9,7 @@ import plimsoll
 from plimsoll.compaction.notes_shown import notes_message
 from plimsoll.memory.in_memory import InMemoryMemoryStore
 from plimsoll.memory.meaning import meaning_of
-from plimsoll.summary import dense, dense_zh, folders, kept, names_zh, topics
+from plimsoll.summary import dense, dense_zh, folders, kept, names_zh, topics, vocabulary
 from plimsoll.summary.ledger import prose
 
 MARK = "quokka"
@@ -21,7 +21,7 @@ SAID = {
 
 def held():
     """The caches of the modules that read what was said, which hold the marked word."""
-    modules = (dense, dense_zh, folders, names_zh, topics, prose)
+    modules = (dense, dense_zh, folders, names_zh, topics, vocabulary, prose)
     caches = [value for module in modules for value in vars(module).values() if isinstance(value, _lru_cache_wrapper)]
     return [cache.__name__ for cache in caches if MARK in repr(gc.get_referents(cache))]
 

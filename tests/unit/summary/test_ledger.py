@@ -438,7 +438,8 @@ def test_the_outcome_is_the_last_total():
 
 def test_injected_blocks_are_not_the_users_words():
     """Blocks that agent programs put into user messages are left out; an unclosed tag takes nothing with it."""
-    assert without_injected("a<system-reminder>you must x</system-reminder>b") == "ab"
+    for tag in ("system-reminder", "environment_details", "ide_opened_file"):
+        assert without_injected(f"a<{tag}>you must x</{tag}>b") == "ab"
     assert without_injected("a<system-reminder>b") == "ab"
 
 

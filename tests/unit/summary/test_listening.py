@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from plimsoll.message import text_message
 from plimsoll.summary import dense
 from plimsoll.summary.ledger import Ledger, decisions, extend
-from plimsoll.summary.ledger.fact import Fact
+from plimsoll.summary.ledger.draft import LedgerDraft
+from plimsoll.summary.ledger.fact import RECALLED_OF_PEERS, Fact
 from plimsoll.summary.listening import likely, listen
 from plimsoll.summary.names_zh import QUESTION, may_ask
 from plimsoll.summary.rules import render
+from plimsoll.summary.topics import topics
 from plimsoll.summary.vocabulary import stems
 
 CHATTER = ("It was really nice to talk with you about it all again!", "Thanks, that sounds good, I hope so too.")
@@ -46,9 +48,21 @@ def test_words_of_two_scripts_carry_what_each_part_carries(word: str) -> None:
 
 def test_an_answer_knows_its_question() -> None:
     """What another says after a question answers it; what the asker adds does not, nor what follows the answer."""
-    facts = said("Where do you moor?", "At pier nine.", "Ah, the long one.")
+    facts = said("Where do you moor?", "At pier nine; near lock two.", "Ah, the long one.")
     assert listen(facts).asked == [-1, 0, -1]
-    assert any(clause.text.startswith("(Where moor?)") for clause in dense.clauses(facts))
+    assert [clause.text.startswith("(Where moor?)") for clause in dense.clauses(facts)].count(True) == 1
+
+
+def test_what_answers_or_was_chosen_before_adds_more_and_names_of_speakers_add_nothing() -> None:
+    """The words are the same; what they are worth is not."""
+    answer = listen(said("Where do you moor?", "At pier nine.")).gains[1]
+    remark = listen(said("There you moor.", "At pier nine.")).gains[1]
+    known, *_ = facts = said("The kettle is red.", "The kettle is red.")
+    chosen = listen([known._replace(state=RECALLED_OF_PEERS), *facts[1:]]).gains
+
+    assert answer > remark
+    assert chosen[0] > chosen[1]
+    assert listen(said("Ann, Ben!", "Ann.")).gains == [0.0, 0.0]
 
 
 def test_a_weight_moves_a_statement_up() -> None:
@@ -104,6 +118,22 @@ def test_an_answer_is_looked_through_for_its_question_only_before_a_short_reply(
     ledger = extend(ledger, [text_message("assistant", "May I cast off?")], 6)
     assert looked == ["May I cast off?"]
     assert extend(ledger, [text_message("user", "Yes.")], 7).of("request")[-1].note == "May I cast off?"
+
+
+def test_topics_are_of_the_whole_talk() -> None:
+    """What was spoken of for long at the beginning is one, however much was said since."""
+    facts = said(*["How deep is the northern quay?"] * 300, *["Is the ferry late?"] * 900)
+    found = topics(Ledger.empty(), facts, "en", 800, named=True, spread=listen(facts).spread)
+
+    assert {"northern quay", "ferry late"} <= {item.text for item in found}
+
+
+def test_a_copy_of_a_draft_knows_the_last_question() -> None:
+    """Also where nobody has asked for it yet."""
+    draft = LedgerDraft({}, {}, "")
+    draft.heard("May I cast off?")
+
+    assert draft.copied().asked() == draft.asked() == "May I cast off?"
 
 
 def test_a_statement_of_several_lines_is_one() -> None:

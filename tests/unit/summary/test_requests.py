@@ -82,6 +82,17 @@ def test_a_rule_in_a_request_without_room_is_a_constraint(counter: Any) -> None:
     for tokens_max in range(60, 400, 3):
         text = render(ledger_of(TALK[:2]), tokens_max=tokens_max, counter=counter).text
         assert "Never delete the rows of table 0" in text, text
+        assert "Never delete the rows of table" in render(ledger_of(TALK), tokens_max=tokens_max, counter=counter).text
+    for tokens_max in range(68, 90, 4):  # the room of the requests is then for rules
+        text = render(ledger_of(TALK), tokens_max=tokens_max, counter=counter).text
+        assert ("User requests" in text, text.count("Never delete")) == (False, 2)
+
+
+def test_a_constraint_may_be_emphasised() -> None:
+    """Marks of emphasis inside the words that constrain hide nothing."""
+    ledger = ledger_of([text_message("user", "The ferry sails at noon. You do **not** touch the old quay.")])
+
+    assert [fact.text for fact in ledger.of("constraint")] == ["You do not touch the old quay."]
 
 
 def test_a_whole_request_has_no_mark(counter: Any) -> None:

@@ -227,7 +227,13 @@ def test_chinese_talk_of_days_keeps_its_order_and_its_days(counter: Any) -> None
 
 @pytest.mark.parametrize(
     "heading",
-    ["[2024/05/12 (Sun) 02:21]", "Session date: 2024/05/12 (Sun) 02:21", "## 12 May 2024", "May 12th, 2024 -"],
+    [
+        "[2024/05/12 (Sun) 02:21]",
+        "(12 May 2024)",
+        "Session date: 2024/05/12 (Sun) 02:21",
+        "## 12 May 2024",
+        "May 12th, 2024 -",
+    ],
 )
 def test_a_day_in_the_first_line_of_a_message_dates_what_follows(heading: str, counter: Any) -> None:
     """With and without brackets; a sentence with a day in it is none."""

@@ -9,7 +9,7 @@ from hypothesis import given
 from tests.unit.tool_results.test_shrink_result import COUNTER
 
 from plimsoll.truncation.tool_results import shrink_result
-from plimsoll.truncation.tool_results.errors import containing, kinds_of
+from plimsoll.truncation.tool_results.errors import containing, find_errors, kinds_of
 
 STEMS = ["err", "fail", "错误"]
 TEXTS = st.lists(st.text(alphabet="eErRfaiİL 错误\n\r\u2028", max_size=12), max_size=12)
@@ -21,6 +21,11 @@ def test_one_pass_finds_what_looking_at_each_text_finds(texts: list[str]) -> Non
     found = ((at, [stem for stem in STEMS if stem in text.lower()]) for at, text in enumerate(texts))
 
     assert containing(texts, STEMS) == {at: stems for at, stems in found if stems}
+
+
+def test_a_number_tells_failure_from_success() -> None:
+    """Lines that differ in it only are all read."""
+    assert [found.first for found in find_errors(["pier: errors: 0", "pier: errors: 4", "pier: errors: 0"])] == [1]
 
 
 def test_lines_of_one_kind_differ_in_numbers_ids_paths_and_values() -> None:
