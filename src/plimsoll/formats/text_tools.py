@@ -52,10 +52,7 @@ _END_TAG = regex(r"</([A-Za-z]\w{0,40})>\s{0,8}\Z")
 _TAG = regex(
     r"<(?:(?:function|invoke|tool)(?:=|\s{1,4}name=\")(?P<named>[\w.-]{1,60})\"?|(?P<tag>[A-Za-z]\w{0,40}))>\s{0,8}"
 )
-_FIELD = regex(
-    r"<(?:parameter(?:=|\s{1,4}name=\"))?(?P<name>\w{1,40})\"?>\n?(?P<value>.*?)\n?</(?:parameter|(?P=name))>",
-    re.DOTALL,
-)
+_FIELD_TAG = regex(r"<(?:parameter(?:=|\s{1,4}name=\"))?(\w{1,40})\"?>")
 _LEAD = regex(
     r"\A\s{0,8}(?:discussion|thought|reasoning)s?:?\s{1,8}|\s{1,8}(?:command|action):?\s{0,8}\Z", re.IGNORECASE
 )
@@ -190,8 +187,19 @@ def _tagged(text: str) -> tuple[int, str, dict[str, Any]] | None:
         given = _arguments(body)
         asked = given.get("arguments", given.get("parameters", given))
         return opening, str(given.get("name", tag["tag"])), asked if isinstance(asked, dict) else {"input": asked}
-    fields = {field["name"]: field["value"] for field in _FIELD.finditer(body)}
-    return opening, tag["named"] or tag["tag"], fields or {"command": body}
+    return opening, tag["named"] or tag["tag"], _fields(body) or {"command": body}
+
+
+def _fields(body: str) -> dict[str, str]:
+    """The values between pairs of tags, by name."""
+    fields: dict[str, str] = {}
+    at = 0
+    while (tag := _FIELD_TAG.search(body, at)) is not None:
+        ends = [body.find(closing, tag.end()) for closing in ("</parameter>", f"</{tag[1]}>")]
+        at = min((end for end in ends if end >= 0), default=tag.end())
+        if max(ends) >= 0:
+            fields[tag[1]] = body[tag.end() : at].removeprefix("\n").removesuffix("\n")
+    return fields
 
 
 def _arguments(given: str) -> dict[str, Any]:

@@ -147,8 +147,12 @@ def test_a_run_in_plain_text_is_read_as_one_with_calls() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["<a>" * 50_000, "```\n" * 50_000, "Action:" * 50_000, "\nAction: x" * 30_000, "</a>" * 50_000]
+    "text",
+    [
+        *("<a>" * 50_000, "```\n" * 50_000, "Action:" * 50_000, "\nAction: x" * 30_000, "</a>" * 50_000),
+        f"<x>\n{'<a>' * 6_000}</x>",
+    ],
 )
 def test_hostile_answers_take_linear_time(text: str) -> None:
     """Many openings without an end."""
-    assert cpu_s(action_in, text) + cpu_s(is_output, text) < 2
+    assert cpu_s(action_in, text) + cpu_s(is_output, text) < 1
