@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.calls import brief_of
-from plimsoll.summary.ledger.identifiers import is_output
+from plimsoll.summary.ledger.identifiers import is_output_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +44,7 @@ def _stamps(facts: Iterable[Fact]) -> frozenset[str]:
 
 def _label(fact: Fact) -> str:
     """Return the words of a line of output before its first word with a digit, if these are all but the last; else ""."""
-    found = _UP_TO_DIGIT.search(fact.text) if is_output(fact) else None
+    found = _UP_TO_DIGIT.search(fact.text) if is_output_line(fact) else None
     return fact.text[: found.start()] if found is not None and " " not in fact.text[found.start() :] else ""
 
 

@@ -13,7 +13,7 @@ from plimsoll.summary.excerpt import excerpt, level
 from plimsoll.summary.folders import one_each
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.ledger.draft import value
-from plimsoll.summary.ledger.identifiers import codes_in, is_output
+from plimsoll.summary.ledger.identifiers import codes_in, is_output_line
 from plimsoll.summary.ledger.prose import is_filler, plain
 from plimsoll.summary.ledger.requests import instruction_in, is_pasted
 
@@ -242,8 +242,8 @@ def build(ledger: Ledger, words: Labels, bias: Callable[[str], float], tokens: i
             layout.bullets,
         ),
         "error": ([_item(fact, _error(fact, words), bias, ledger.end) for fact in ledger.of("error")], layout.bullets),
-        "identifier": ([item for item in told if not is_output(found[item.order[1]])], layout.grouped),
-        "output": ([item for item in told if is_output(found[item.order[1]])], layout.grouped),
+        "identifier": ([item for item in told if not is_output_line(found[item.order[1]])], layout.grouped),
+        "output": ([item for item in told if is_output_line(found[item.order[1]])], layout.grouped),
         "work": (
             [_item(f, _work(f), bias, ledger.end) for f in ledger.of("work") if f.state not in _DONE],
             layout.bullets,

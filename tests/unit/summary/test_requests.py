@@ -71,7 +71,7 @@ def test_a_request_that_is_cut_says_by_how_much(tokens_max: int, counter: Any) -
 @pytest.mark.parametrize("messages", [TALK, TALK[:2], LONG], ids=["talk", "one request", "run"])
 def test_no_request_is_cut_to_next_to_nothing(messages: Any, goal_is_shown: bool, counter: Any) -> None:
     """Where a request has no room for a few words it is left out: `- Ne… [+29]` says nothing, and takes a title and a mark."""
-    for tokens_max in range(40, 400, 3):
+    for tokens_max in range(40, 400, 7):
         text = render(ledger_of(messages), tokens_max=tokens_max, counter=counter, goal_is_shown=goal_is_shown).text
         if "User requests" in text:
             assert all(len(MARK.sub("", line)) > 12 for line in requests(text)), text

@@ -136,7 +136,7 @@ def is_value(word: str) -> bool:
     return mixed or value.count(".") == 3
 
 
-def is_output(fact: Fact) -> bool:
+def is_output_line(fact: Fact) -> bool:
     """Return whether a value is a line of output: not a row of an object, nor a line of a report or of an earlier summary."""
     return fact.weight <= _LINE_WEIGHT and not fact.note.partition("\t")[2]
 
