@@ -243,8 +243,9 @@ def test_a_refusal_is_answered_with_less(model: Scripted) -> None:
     assert tried[1] <= 2_500 < tried[0]
 
 
-def test_other_errors_pass(model: Scripted) -> None:
-    """An error of the model comes through as it is, after one call."""
+@pytest.mark.parametrize("is_async", [False, True])
+def test_other_errors_pass(model: Scripted, is_async: bool) -> None:
+    """An error of the model comes through as it is, after one call, and no answer is expected any more."""
     middleware = PlimsollMiddleware(store="memory:", max_tokens=3_500)
     calls: list[int] = []
 
@@ -252,9 +253,16 @@ def test_other_errors_pass(model: Scripted) -> None:
         calls.append(1)
         raise ValueError("no")
 
+    async def ahandler(made: Any) -> Any:
+        return handler(made)
+
+    given = request(model, conversation(1))
     with pytest.raises(ValueError, match="no"):
-        middleware.wrap_model_call(request(model, conversation(1)), handler)
+        asyncio.run(middleware.awrap_model_call(given, ahandler)) if is_async else middleware.wrap_model_call(
+            given, handler
+        )
     assert calls == [1]
+    assert [held.awaited for held in middleware.conversations] == [0]
 
 
 def test_tools_count(model: Scripted) -> None:
