@@ -57,12 +57,9 @@ def key_of(path: str) -> str:
     return hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:24]
 
 
-def take_in(path: str, *, lock_s: float = _LOCK_S) -> FileState:
-    """Read what a file has grown by since the last call, and keep what was found.
-
-    `lock_s` is how long to wait for another process that reads the same file. Raises StoreUnusable, OSError.
-    """
-    return _kept_on(path, lambda state: state, lock_s)
+def take_in(path: str) -> FileState:
+    """Read what a file has grown by since the last call, and keep what was found. Raises StoreUnusable, OSError."""
+    return _kept_on(path, lambda state: state)
 
 
 def remember_summary(path: str, summary: str) -> FileState:
@@ -74,14 +71,14 @@ def remember_summary(path: str, summary: str) -> FileState:
         last = LastCompaction(position=state.ledger.end, summary=summary[:_SUMMARY_CHARS_MAX], answered=False)
         return replace(state, last=last)
 
-    return _kept_on(path, with_summary, _LOCK_S)
+    return _kept_on(path, with_summary)
 
 
-def _kept_on(path: str, change: Callable[[FileState], FileState], lock_s: float) -> FileState:
+def _kept_on(path: str, change: Callable[[FileState], FileState]) -> FileState:
     """The state of a file as it is now, changed by `change`, and kept where it is another than before."""
     there, key = folder(), key_of(path)
     kept = there / f"{key}.json"
-    with _opened(path) as file, locked(there / f"{key}.lock", lock_s):
+    with _opened(path) as file, locked(there / f"{key}.lock", _LOCK_S):
         before = _load(kept)
         state = change(_grown(before, file))
         if (state.offset, state.digest, state.last) == (before.offset, before.digest, before.last) and kept.exists():
