@@ -89,7 +89,7 @@ def _texts(message: Message) -> list[str]:
 
 def _own_texts(message: Message, *, after_result: bool) -> Iterator[str]:
     """The texts of a message that a user typed; of a long one the beginning and the end."""
-    if message.role != "user" or message.results:
+    if message.role != "user" or message.results or is_output(message.text):
         return
     for text in _texts(message):
         if (after_result and len(text) > _LOADED_CHARS_MIN) or MACHINE.match(text) or is_output(text):

@@ -209,6 +209,9 @@ def test_only_the_users_typing_is_read() -> None:
         text_message("user", f"Observation: {said}"),
         text_message("user", f"{said}\n(Open file: n/a)\n(Current directory: /repo)\nbash-$"),
         text_message("user", f"{said}\n[The command completed with exit code 0.]"),
+        Message(
+            role="user", parts=(Text(text=said), Text(text="(Open file: n/a)\n(Current directory: /repo)\nbash-$"))
+        ),
         text_message("user", f"[read_file for 'notes.md'] Result:\n{said}"),
         text_message("user", f"Tool result:\n{said}"),
     ]
