@@ -36,6 +36,28 @@ def test_a_command_on_a_small_file_loads_no_tokenizer(tmp_path: Path, words: lis
     assert ended(words[0], str(file), *words[1:]) == "splintr pkgutil importlib.util True"
 
 
+COLLECTING = """
+import gc, sys
+from plimsoll.cli.main import main
+before = gc.get_threshold()[0]
+sys.argv = ["plimsoll", *sys.argv[1:]]
+assert main() == 0
+print("\\n" + ("less" if gc.get_threshold()[0] > 20 * before else "as ever"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "collects"),
+    [(["count", "--help"], "less"), (["serve", "--help"], "as ever"), (["mcp", "--help"], "as ever")],
+)
+def test_a_command_that_ends_collects_less_garbage(words: list[str], collects: str) -> None:
+    """A command that goes on until it is stopped leaves the collector as it is, so that its memory stays small."""
+    done = subprocess.run(
+        [sys.executable, "-c", COLLECTING, *words], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.splitlines()[-1] == collects
+
+
 def test_a_command_on_a_large_file_loads_the_tokenizer(tmp_path: Path) -> None:
     """A file that is more than the table counts is counted by the tokenizer."""
     file = tmp_path / "chat.json"
