@@ -213,3 +213,8 @@ def test_a_document_keeps_its_frame_and_says_how_long_it_is() -> None:
     assert {name: again[name] for name in ("characters", "tokens", "reference")} == {
         name: note[name] for name in ("characters", "tokens", "reference")
     }
+
+
+def test_offloads_show_where_they_are(tmp_path):
+    """Their representation names the store."""
+    assert str(tmp_path) in repr(plimsoll.Offloads(str(tmp_path)))

@@ -47,6 +47,9 @@ class Offloads:
         """Creates nothing before the first `put`. Raises SettingError."""
         self._store = open_store(store)
 
+    def __repr__(self) -> str:
+        return f"Offloads({self._store.where!r})"
+
     def put(self, text: str, *, label: str) -> str:
         """Store a text and return its reference; `label` describes it for people. Raises SettingError, StoreError."""
         if not isinstance(text, str) or not isinstance(label, str):

@@ -69,7 +69,7 @@ def memory_lines(found: Sequence[Memory]) -> Iterable[str]:
     for memory in found:
         origin = next((found for found in reversed(memory.origins) if found.session), None)
         where = "" if origin is None else f", session {origin.session}{f', {origin.message}' if origin.message else ''}"
-        about = f"{memory.kind}, by {memory.by}, {when(memory.time_ms, full=True)}{where}"
+        about = f"{memory.kind}, by {memory.by}, {when(memory.time_ms)}{where}"
         yield f"- {one_line(memory.text, _MEMORY_CHARS_MAX)} ({one_line(about, _MEMORY_CHARS_MAX)})"
 
 
@@ -92,9 +92,9 @@ def _summary(summary: str | None) -> Iterable[str]:
 
 def _compaction(made: Compaction) -> str:
     change = f"{number(made.tokens_before)} → {number(made.tokens_after)} tokens"
-    return f"{made.id}, {when(made.at_ms, full=True)}, {made.trigger}: {change}{', undone' if made.undone else ''}"
+    return f"{made.id}, {when(made.at_ms)}, {made.trigger}: {change}{', undone' if made.undone else ''}"
 
 
 def _session(info: SessionInfo) -> str:
     title = f": {one_line(info.title, 80)}" if info.title else ""
-    return f"{info.name}, {pluralize(info.messages, 'message')}, changed {when(info.updated_ms, full=True)}{title}"
+    return f"{info.name}, {pluralize(info.messages, 'message')}, changed {when(info.updated_ms)}{title}"

@@ -316,6 +316,9 @@ class TokenBudget:
             if reserved > self._caps.get(name, self.total_tokens):
                 raise SettingError(f"reservations[{short_repr(name)}]", f"{reserved} exceeds the cap of that category")
 
+    def __repr__(self) -> str:
+        return f"TokenBudget({self.total_tokens:,} tokens, {self.remaining():,} remaining)"
+
     def allocate(self, category: str, tokens: int) -> bool:
         """Add tokens to a category. False, with nothing changed, if they do not fit."""
         amount = integer("tokens", tokens)

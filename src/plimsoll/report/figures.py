@@ -34,20 +34,14 @@ def size(size_bytes: int) -> str:
     return f"{size_bytes} {_UNITS[0]}" if unit == 0 else f"{value:.1f} {_UNITS[unit]}"
 
 
-def when(at_ms: int | None, *, now: datetime | None = None, full: bool = False) -> str:
-    """Unix milliseconds as local time: the time of day for today, without the year for this year. `full` has the date always."""
+def when(at_ms: int | None) -> str:
+    """Unix milliseconds as the local date and time, to the minute."""
     if at_ms is None:
         return "unknown"
     try:
-        at = datetime.fromtimestamp(at_ms / 1000).astimezone()
+        return f"{datetime.fromtimestamp(at_ms / 1000).astimezone():%Y-%m-%d %H:%M}"
     except (OverflowError, OSError, ValueError):
         return "unknown"
-    today = now or datetime.now().astimezone()
-    if full:
-        return f"{at:%Y-%m-%d %H:%M}"
-    if at.date() == today.date():
-        return f"{at:%H:%M}"
-    return f"{at:%d %b %H:%M}" if at.year == today.year else f"{at:%d %b %Y}"
 
 
 def beside(unseen_tokens: int) -> str:

@@ -82,7 +82,7 @@ class Measure(ShortRepr):
         about = "" if self.exact else "about "
         beyond = f"; {about}{number(unseen)} of it are not in this file (system text, tools)" if unseen else ""
         before = "" if self.is_of_view else "; before the newest compaction"
-        at = "" if usage.at_ms is None else f", {when(usage.at_ms, full=True)}"
+        at = "" if usage.at_ms is None else f", {when(usage.at_ms)}"
         return f"newest request as the provider counted it{at}: {size}{cached}{answer}{beyond}{before}"
 
     def to_dict(self) -> dict[str, Any]:

@@ -140,7 +140,7 @@ def _grid(scale: _Scale, window_tokens: int) -> Iterator[str]:
         yield f'<line class="{kind}" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
         yield f'<text class="tick" x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{number(tokens)}</text>'
     for at_ms, anchor in scale.ticks:
-        label = escape(when(at_ms, full=True))
+        label = escape(when(at_ms))
         yield f'<text class="tick" x="{scale.x(at_ms):.1f}" y="{HEIGHT - 10}" text-anchor="{anchor}">{label}</text>'
 
 
@@ -151,7 +151,7 @@ def _line(scale: _Scale, points: Sequence[Point]) -> Iterator[str]:
     yield f'<polygon class="area" points="{places[0][0]:.1f},{floor:.1f} {path} {places[-1][0]:.1f},{floor:.1f}"/>'
     yield f'<polyline class="line" points="{path}"/>'
     for point, (x, y) in zip(points, places, strict=True):
-        label = f"{point.name}, {when(point.at_ms, full=True)}: {number(point.tokens)} tokens"
+        label = f"{point.name}, {when(point.at_ms)}: {number(point.tokens)} tokens"
         yield f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3"><title>{escape(label)}</title></circle>'
 
 
@@ -161,7 +161,7 @@ def _marks(scale: _Scale, marks: Sequence[Mark]) -> Iterator[str]:
         yield f'<line class="cut" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{scale.y(0):.1f}"/>'
         before = "" if mark.tokens_before is None else f"{number(mark.tokens_before)} → "
         after = "" if mark.tokens_after is None else number(mark.tokens_after)
-        label = f"{mark.label}, {when(mark.at_ms, full=True)}: {before}{after} tokens"
+        label = f"{mark.label}, {when(mark.at_ms)}: {before}{after} tokens"
         yield f'<circle class="cutdot" cx="{x:.1f}" cy="{_TOP}" r="5"><title>{escape(label)}</title></circle>'
 
 

@@ -17,7 +17,15 @@ from plimsoll.transcripts.values import SourceLine, ToolCompaction
 
 _FIELDS = (
     *("type", "subtype", "uuid", "parentUuid", "logicalParentUuid", "timestamp", "message", "attachment"),
-    *("isSidechain", "agentId", "isApiErrorMessage", "isCompactSummary", "compactMetadata", "microcompactMetadata"),
+    *(
+        "isSidechain",
+        "agentId",
+        "isApiErrorMessage",
+        "isMeta",
+        "isCompactSummary",
+        "compactMetadata",
+        "microcompactMetadata",
+    ),
     *("replacements", "sessionId", "cwd", "gitBranch", "version", "customTitle", "aiTitle", "summary", "leafUuid"),
 )
 _COMMON = ("type", "sessionId", "cwd", "gitBranch", "version")

@@ -30,7 +30,7 @@ from plimsoll.transcripts.codex_replay import (
     rebuilt,
     strip_prefix,
 )
-from plimsoll.transcripts.lines import first_text, list_of, mapping_of, maybe_count, maybe_text, text_in, text_of
+from plimsoll.transcripts.lines import first_text, list_of, mapping_of, maybe_count, maybe_text, text_in, text_of, title
 from plimsoll.transcripts.usages import CodexReports
 from plimsoll.transcripts.values import (
     MADE,
@@ -277,6 +277,6 @@ def _meta(kinds: Sequence[tuple[str, Mapping[str, Any]]]) -> Meta:
         model=first_text(reversed(contexts), "model"),
         version=maybe_text(first.get("cli_version")),
         started=maybe_text(first.get("timestamp")),
-        title=(first_text(prompts, "message") or "")[:120] or None,
+        title=title(first_text(prompts, "message")),
         parent=maybe_text(first.get("forked_from_id")),
     )

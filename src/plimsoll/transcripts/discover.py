@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import reduce
@@ -22,7 +22,7 @@ from plimsoll.transcripts import lines
 from plimsoll.transcripts.codex import kind_and_payload
 from plimsoll.transcripts.source import read_head
 from plimsoll.transcripts.usages import newest_prompt
-from plimsoll.transcripts.values import ToolName
+from plimsoll.transcripts.values import ToolName, Transcript
 
 _NOT_IN_A_FOLDER = regex(r"[^a-zA-Z0-9]")
 _PATH_SIGNS = regex(r"[/\\:]")
@@ -127,7 +127,6 @@ def resume_command(tool: ToolName, session_id: str, place: str, cwd: str | None)
 
 _HEAD_BYTES = 64 * 1024
 _TAIL_BYTES = 32 * 1024
-_TITLE_CHARS_MAX = 120
 _DEPTH_MAX = 5
 _NO_REQUEST = regex(r"/[\w:-]{1,64}|\[Request interrupted[^\]]{0,80}\]")
 """User messages that are not requests: commands and notices."""
@@ -200,7 +199,6 @@ def _session_file(tool: ToolName, path: Path) -> SessionFile | None:
         return None
     values, end = (lines.objects_in(data.split(b"\n")) for data in (head, tail))
     facts = _FACTS[tool](values, end)
-    title = " ".join((facts["title"] or "").split())
     return SessionFile(
         tool=tool,
         path=str(path),
@@ -208,17 +206,16 @@ def _session_file(tool: ToolName, path: Path) -> SessionFile | None:
         cwd=facts["cwd"],
         modified=datetime.fromtimestamp(status.st_mtime, tz=UTC),
         size_bytes=status.st_size,
-        title=_cut(title) or None,
+        title=lines.title(facts["title"]),
         tokens=newest_prompt(end or values),
     )
 
 
-def _cut(title: str) -> str:
-    """A title shortened at a word boundary."""
-    if len(title) <= _TITLE_CHARS_MAX:
-        return title
-    head = title[:_TITLE_CHARS_MAX]
-    return f"{head.rpartition(' ')[0] or head}…"
+def title_of(transcript: Transcript) -> str | None:
+    """The title of a session file that was read: its name, or the start of the first request, as `discover` gives it."""
+    return lines.title(
+        transcript.meta.title or _first_prompt(lines.mapping_of(line.value) for line in transcript.entries)
+    )
 
 
 def _ends(path: Path, size_bytes: int) -> tuple[bytes, bytes]:
@@ -245,7 +242,7 @@ def _claude_facts(head: list[Mapping[str, Any]], tail: list[Mapping[str, Any]]) 
     }
 
 
-def _first_prompt(values: list[Mapping[str, Any]]) -> str | None:
+def _first_prompt(values: Iterable[Mapping[str, Any]]) -> str | None:
     """The start of the first request, or of a command or notice if there is no request."""
     spare = None
     for value in values:

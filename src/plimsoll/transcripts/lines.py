@@ -18,6 +18,7 @@ _STRING = regex(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?', re.DOTALL)
 # All quantifiers are possessive, and an unterminated string runs to the end: no backtracking, so it is linear.
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _BOM = b"\xef\xbb\xbf"
+_TITLE_CHARS_MAX = 120
 
 
 def too_deep(raw: bytes) -> bool:
@@ -177,3 +178,12 @@ def mapping_of(value: object) -> Mapping[str, Any]:
 def list_of(value: object) -> list[Any]:
     """The value if it is a JSON array, else an empty one."""
     return value if isinstance(value, list) else []
+
+
+def title(text: str | None) -> str | None:
+    """A text as a title: on one line, shortened at a word boundary; None if nothing is left."""
+    shown = " ".join((text or "").split())
+    if len(shown) <= _TITLE_CHARS_MAX:
+        return shown or None
+    head = shown[:_TITLE_CHARS_MAX]
+    return f"{head.rpartition(' ')[0] or head}…"

@@ -64,6 +64,14 @@ def test_caps_and_reservations_bound_categories():
     assert budget.remaining() == 0
 
 
+def test_a_budget_shows_its_size_and_what_remains():
+    """Its representation has both numbers."""
+    budget = TokenBudget(10_000)
+    budget.allocate("a", 1_000)
+
+    assert repr(budget) == "TokenBudget(10,000 tokens, 9,000 remaining)"
+
+
 def test_reset_gives_everything_back():
     """After a reset all tokens remain."""
     budget = TokenBudget(10)

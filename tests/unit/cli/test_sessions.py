@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -734,3 +735,23 @@ def test_what_a_compaction_lost_is_said_in_a_sentence(run, session):
 
     assert said.startswith(f"the messages that left the view hold {total:,} facts: ")
     assert said.endswith(f"it still says {kept:,} of them, and {total - kept:,} no more")
+
+
+def test_importing_a_file_twice_names_both_ways_on(run, chat):
+    """The refusal says how to take in what is new, and that another name makes another session."""
+    run("import", chat, "--as", "harbour")
+    again = run("import", chat, "--as", "harbour")
+
+    assert again.status == 1
+    assert "'harbour' already exists" in again.err
+    assert "--update" in again.err
+    assert "--as" in again.err
+
+
+def test_times_have_one_form_in_every_command(run, elsewhere):
+    """The day and time of a session, of a file and of a hit are written alike."""
+    run("import", "3", "--as", "harbour")
+    run("compact", "harbour", "--target", "50")
+    said = run("sessions"), run("import"), run("recall", "harbour", "light")
+
+    assert [bool(re.search(r" \d{4}-\d\d-\d\d \d\d:\d\d\b", ran.out)) for ran in said] == [True] * 3

@@ -4,6 +4,9 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
+import plimsoll
 from plimsoll.transcripts.discover import discover, session_path
 
 
@@ -41,6 +44,24 @@ def test_sessions_of_all_tools_are_listed_newest_first(tmp_path):
     ]
     assert [int(f.modified.timestamp()) for f in found] == [3000, 2000, 1000]
     assert all(f.size_bytes > 0 for f in found)
+
+
+@pytest.mark.parametrize("tool", ["claude-code", "codex", "pi"])
+def test_an_imported_session_has_the_title_it_was_listed_by(tmp_path, tool):
+    """A name that was given, or the first request where none was, on one line and cut at a word."""
+    home = _home(tmp_path / "home")
+    long = {"type": "user_message", "message": "build\nthe pier " * 20}
+    codex = [{"timestamp": "t", "type": "event_msg", "payload": long}]
+    said = {"role": "user", "content": [{"type": "text", "text": "mend the\nlamp"}]}
+    pi = [{"type": "session", "version": 3, "id": "p", "timestamp": "t", "cwd": "/w"}]
+    pi += [{"type": "message", "id": "b", "parentId": None, "timestamp": "t", "message": said}]
+    _put(home / ".codex/sessions/2026/01/02/rollout-2026-01-02-cx.jsonl", codex, 1)
+    _put(home / ".pi/agent/sessions/--w-pi--/t_pi1.jsonl", pi, 1)
+    found = next(file for file in discover(home, env={}) if file.tool == tool)
+
+    with plimsoll.import_file(found.path, name="it", store=str(tmp_path / "store")):
+        assert found.title is not None
+        assert [info.title for info in plimsoll.sessions(str(tmp_path / "store"))] == [found.title]
 
 
 def test_the_tools_own_settings_move_their_places(tmp_path):

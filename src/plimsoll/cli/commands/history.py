@@ -95,7 +95,7 @@ def _row(compaction: plimsoll.Compaction, tool: str) -> tuple[str | int, ...]:
     left = [place for action in compaction.lost for place in range(action.first, action.last + 1)]
     return (
         compaction.id or "",
-        when(compaction.at_ms, full=True),
+        when(compaction.at_ms),
         tool if is_foreign else "plimsoll",
         compaction.trigger,
         "" if is_foreign else str(compaction.level),
@@ -116,4 +116,4 @@ def _reported(usage: plimsoll.Usage) -> str:
     cached = f", {number(usage.cached_tokens)} of them from its cache" if usage.cached_tokens else ""
     answer = f"; its answer {usage.id}: {number(usage.completion_tokens)}" if usage.id else ""
     size = f"{number(usage.prompt_tokens)} tokens{cached}{answer}"
-    return f"newest request as the provider counted it, {when(usage.at_ms, full=True)}: {size}"
+    return f"newest request as the provider counted it, {when(usage.at_ms)}: {size}"

@@ -11,6 +11,7 @@ import plimsoll
 from plimsoll.cli.options import TOOL_NAMES, add_budget, add_store, budget_of, count, flag, option
 from plimsoll.cli.output import DONE, Refused, WrongUsage, note, print_json, say, show, working
 from plimsoll.cli.source import label_of, load, note_findings, read_raw, readable
+from plimsoll.errors import SessionExists
 from plimsoll.report.figures import number, pluralize, size, when
 from plimsoll.report.terminal import table
 
@@ -70,7 +71,7 @@ def _places() -> str:
 
 
 def _row(number: int, found: plimsoll.SessionFile) -> tuple[str | int, ...]:
-    changed = when(int(found.modified.timestamp() * 1000), full=True)
+    changed = when(int(found.modified.timestamp() * 1000))
     tokens = "" if found.tokens is None else found.tokens
     what, folder = found.title or "", "/".join((found.cwd or "").rstrip("/").split("/")[-2:])
     return (number, found.tool, changed, tokens, size(found.size_bytes), what, folder, found.path)
@@ -121,7 +122,10 @@ def _import(file: str, arguments: argparse.Namespace) -> int:
         path = None if file == "-" else os.path.abspath(file)  # noqa: PTH100
         file_of = {"path": path, "name": arguments.name, "store": arguments.store}
         # which lets go of it before it opens the session
-        session = plimsoll.import_file(loaded.pop(), **file_of, **budget_of(arguments))
+        try:
+            session = plimsoll.import_file(loaded.pop(), **file_of, **budget_of(arguments))
+        except SessionExists as error:
+            raise Refused(f"{error}; --update takes in what the file has grown by, --as gives another name") from None
     note_findings(findings)
     with session:
         return _done(session, as_json=arguments.json)

@@ -33,5 +33,5 @@ def run(arguments: argparse.Namespace) -> int:
     rows = [
         (info.name, info.messages, size(info.size_bytes), when(info.updated_ms), info.title or "") for info in found
     ]
-    show(table(("name", ">messages", ">size", "changed", "title"), rows))
+    show(table(("name", ">messages", ">size", "changed", "~title"), rows))
     return DONE

@@ -39,6 +39,7 @@ from plimsoll.store.open import StoreSpec, archive_oldest
 from plimsoll.store.paths import safe_name
 from plimsoll.tokens.registry import look_up
 from plimsoll.transcripts.detect import load_file
+from plimsoll.transcripts.discover import title_of
 from plimsoll.transcripts.source import stem_of
 from plimsoll.transcripts.values import Conversation, Transcript
 
@@ -137,7 +138,7 @@ def _options_in(content: Transcript | Conversation) -> dict[str, Any]:
     if isinstance(content, Conversation):
         chosen |= {"tools": list(content.tools) or None, "system": content.system}
     else:
-        chosen |= {"title": content.meta.title, "system": content.system}
+        chosen |= {"title": title_of(content), "system": content.system}
     return {key: value for key, value in chosen.items() if value is not None}
 
 
