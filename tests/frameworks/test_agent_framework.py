@@ -262,3 +262,16 @@ def test_pictures_and_reasoning() -> None:
     )
     assert made.contents[0] is thought
     assert made.text == "cut"
+
+
+def test_authors_of_messages_are_their_names() -> None:
+    """Who says a message tells several agents and users apart; a result of a tool has no author."""
+    [asked], [told] = (
+        AgentFrameworkDialect().wires(Message(role, ["Nine lamps."], author_name="Ann Lee"))
+        for role in ("user", "assistant")
+    )
+    result = Message("tool", [Content.from_function_result("c1", result="9")], author_name="keeper")
+
+    assert asked == {"role": "user", "content": "Nine lamps.", "name": "Ann_Lee"}
+    assert told == {"role": "assistant", "content": "Nine lamps.", "name": "Ann_Lee"}
+    assert "name" not in AgentFrameworkDialect().wires(result)[0]

@@ -52,6 +52,11 @@ class AgentFrameworkDialect(PartsDialect[Message, Content]):
         """Who says it. Results are a user's."""
         return _SIDES.get(message.role, "user")
 
+    def author(self, message: Message) -> str | None:
+        """The name of its author."""
+        name: str | None = message.author_name
+        return name
+
     def parts(self, message: Message) -> Sequence[Content]:
         """Its contents."""
         return list(message.contents)

@@ -83,6 +83,11 @@ class LlamaIndexDialect(PartsDialect[ChatMessage, Any]):
             return ToolCallBlock(tool_call_id=piece["id"], tool_name=piece["function"]["name"], tool_kwargs=arguments)
         return TextBlock(text=text_of(piece))
 
+    def author(self, message: ChatMessage) -> str | None:
+        """The name that integrations of OpenAI send."""
+        name = message.additional_kwargs.get("name")
+        return name if isinstance(name, str) else None
+
     def message(self, role: str, parts: list[Any], origin: ChatMessage | None) -> ChatMessage:
         """A message with what else is in its origin."""
         if origin is not None:

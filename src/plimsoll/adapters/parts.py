@@ -42,6 +42,10 @@ class PartsDialect(ABC, Generic[M, P]):
     def message(self, role: str, parts: list[P], origin: M | None) -> M:
         """A message with these parts, and the id and metadata of `origin`. The role may be `tool`."""
 
+    def author(self, message: M) -> str | None:  # noqa: ARG002 - most frameworks have none
+        """The name of who says it, where a framework tells several users or agents apart."""
+        return None
+
     def pieces(self, parts: Iterable[P]) -> list[Wire]:
         """How those parts are written that say something."""
         return [piece for part in parts if (piece := self.piece(part)) is not None]
@@ -55,11 +59,13 @@ class PartsDialect(ABC, Generic[M, P]):
         """The results in a message, then the rest of it."""
         role = self.role(message)
         pieces = self.pieces(self.parts(message))
+        name = "_".join((self.author(message) or "").split())
+        named = {"name": name} if name else {}
         if role == "assistant":
-            return (_said(pieces),)
+            return (_said(pieces) | named,)
         results = [piece for piece in pieces if _is_result(piece)]
         blocks = [piece for piece in pieces if not _is_result(piece)]
-        return [*results, *([{"role": role, "content": content_of(blocks)}] if blocks or not results else [])]
+        return [*results, *([{"role": role, "content": content_of(blocks)} | named] if blocks or not results else [])]
 
     def built(self, wire: Wire, origin: M | None) -> M:
         """A message of which the parts that did not change are those of the origin."""

@@ -25,6 +25,7 @@ from plimsoll.compaction.working_view import WorkingView
 from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message
 from plimsoll.summary.ledger import Ledger
+from plimsoll.summary.ledger.fact import author_in
 from plimsoll.summary.reread import recollected
 
 MARK_TOKENS = 48
@@ -201,6 +202,9 @@ def _divided(view: WorkingView, task: Task, selection: Split) -> _Divided:
         ledger = _extended(view, task, selection)
         visible = unseen(ledger, _shown(view, selection), selection.leave)
         visible = with_cut_values(visible, _cut_results(view, task, selection))
+        visible = replace(
+            visible, beside=frozenset((e.message.role, author_in(e.message)) for e in entries if e.message.name)
+        )
         known = view.kept[key] = _Divided(reads=(task, selection, entries), ledger=ledger, visible=visible)
     return known
 

@@ -104,6 +104,14 @@ CHINESE = Labels(
 )  # fmt: skip
 
 
+_BY_SEVERAL = {"User ": "Users' ", "(assistant)": "(assistants)", "用户": "各用户", "（助手）": "（各助手）"}
+
+
+def by_several(title: str) -> str:
+    """Return the title of a section whose items begin with the names of those who said them."""
+    return next((title.replace(one, several) for one, several in _BY_SEVERAL.items() if one in title), title)
+
+
 def number_of(kind: Kind | Literal["fact"], number: int, words: Labels) -> str:
     """`1 finding`, `2 findings`, `2 条结论`."""
     return pluralize(number, words.kinds[kind], words.kinds[kind] if words is CHINESE else "").replace(",", "")

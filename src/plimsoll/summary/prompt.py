@@ -15,6 +15,7 @@ from plimsoll.light.regex import regex
 from plimsoll.message import Message, Text, ToolCall, ToolResult
 from plimsoll.summary.excerpt import level
 from plimsoll.summary.frame import neutralised, unwrapped
+from plimsoll.summary.ledger.fact import author_in
 from plimsoll.summary.ledger.sentences import clean, head_and_tail
 
 if TYPE_CHECKING:
@@ -198,7 +199,9 @@ def _line(message: Message) -> str:
         elif isinstance(part, ToolResult):
             pieces.append(_with_short_lines(f"tool result: {part.content}"))
     text = _ENCODED.sub(_placeholder, "\n".join(piece for piece in pieces if piece))
-    return f"{message.role}: {_fenced(head_and_tail(text, _MESSAGE_CHARS_MAX))}" if text else ""
+    author = author_in(message) if message.role != "tool" else ""
+    who = f"{message.role} ({author})" if author else message.role
+    return f"{who}: {_fenced(head_and_tail(text, _MESSAGE_CHARS_MAX))}" if text else ""
 
 
 def _with_short_lines(text: str) -> str:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Literal
 
 from plimsoll.light.regex import regex
 from plimsoll.summary.frame import omitted, recognise
-from plimsoll.summary.labels import CHINESE, ENGLISH, Labels
+from plimsoll.summary.labels import CHINESE, ENGLISH, Labels, by_several
 from plimsoll.summary.ledger import Fact, Kind, Ledger
-from plimsoll.summary.ledger.fact import BEFORE_ALL, CAPS, RECALLED, RECALLED_OF_PEERS, Origin
+from plimsoll.summary.ledger.fact import BEFORE_ALL, CAPS, RECALLED, RECALLED_OF_PEERS, Origin, author_of, by
 from plimsoll.summary.ledger.requests import from_user
 from plimsoll.summary.ledger.sentences import line as one_line
 from plimsoll.summary.ledger.sentences import sentences
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _LANGUAGES = (ENGLISH, CHINESE)
 _SECTIONS = {title: name for labels in _LANGUAGES for name, title in labels.sections.items() if name != "topic"}
+_OF_SEVERAL = {several: name for title, name in _SECTIONS.items() if (several := by_several(title)) != title}
 _TOPICS = tuple(labels.sections["topic"] for labels in _LANGUAGES)
 _QUOTE = 'quoted: "{}"'
 _FILES = frozenset({"modified", "read"})
@@ -67,12 +68,12 @@ def _letters(line: str) -> str:
     return "".join(filter(str.isalnum, line)).casefold()
 
 
-_TITLES = frozenset(map(_letters, _SECTIONS))
+_TITLES = frozenset(map(_letters, (*_SECTIONS, *_OF_SEVERAL)))
 
 
 def is_title(line: str) -> bool:
     """Return whether a line is a section title."""
-    return line in _SECTIONS
+    return line in _SECTIONS or line in _OF_SEVERAL
 
 
 def quoted(text: str) -> str:
@@ -127,6 +128,7 @@ class _Reader:
         "facts",
         "group",
         "is_counted",
+        "is_of_several",
         "item",
         "left_out",
         "names",
@@ -141,15 +143,16 @@ class _Reader:
         self.left_out: dict[Kind | Literal["fact"], int] = {}
         self.counts, self.is_counted = Counts(messages=1), False
         self.rest: list[str] = []
-        self.section, self.group = "", ""
+        self.section, self.group, self.is_of_several = "", "", False
         self.names: dict[str, str] = {}
         self.item: list[str] = []
-        self.concluded: list[str] = []
+        self.concluded: list[tuple[str, str]] = []
 
     def feed(self, line: str) -> None:
         """Process a title, a line of an item, the closing line, or plain text."""
-        if line in _SECTIONS:
-            self._open(_SECTIONS[line])
+        if is_title(line):
+            self._open(_SECTIONS.get(line) or _OF_SEVERAL[line])
+            self.is_of_several = line in _OF_SEVERAL
         elif line.startswith(_TOPICS):
             self._open("")
             self._read_topics(line)
@@ -170,11 +173,11 @@ class _Reader:
         """Return the ledger; its `words` are the text without facts."""
         self._finish_item()
         talks = self.counts.is_dialogue if self.is_counted else "chat" in self.facts or "topic" in self.facts
-        for text in self.concluded:
+        for author, text in self.concluded:
             if talks:
                 self._read_statements(text, "assistant")
             else:
-                self._add("decision", text.casefold()[:160], text, "assistant", 2.0)
+                self._add("decision", text.casefold()[:160], text, "assistant", 2.0, by(author))
         if talks:
             self._add_requests_to_talk()
         elif not self.is_counted:  # without counts, treat it as an agent's run
@@ -219,10 +222,11 @@ class _Reader:
         match self.section:
             case "request" | "cut request":
                 cut = _CUT_MARK.search(text)
-                text = text if cut is None else text[: cut.start()]
-                for fact in from_user(text, self.order):  # with its constraints, which truncation may remove
+                author, text = self._authored(text if cut is None else text[: cut.start()])
+                # With its constraints, which truncation may remove.
+                for fact in from_user(text, self.order, author=author):
                     state = cut[1] if cut is not None and fact.kind == "request" else ""
-                    self._add(fact.kind, fact.key, fact.text, "user", fact.weight, state=state)
+                    self._add(fact.kind, fact.key, fact.text, "user", fact.weight, fact.note, state)
             case "command":
                 self._read_command(text)
             case "identifier":
@@ -235,9 +239,15 @@ class _Reader:
                 self._read_files(text)
             case section if section in _KINDS:
                 kind, origin, weight = _KINDS[section]
-                self._add(kind, text.casefold()[:160], text, origin, weight)
+                author, text = self._authored(text)
+                self._add(kind, text.casefold()[:160], text, origin, weight, by(author))
             case _:
                 pass  # activity is outdated
+
+    def _authored(self, text: str) -> tuple[str, str]:
+        """Return who said it, in a section of several, and what."""
+        author, mark, said = text.partition(": ") if self.is_of_several else ("", "", "")
+        return (author, said) if mark else ("", text)
 
     def _read_command(self, text: str) -> None:
         command, _, ended = text.partition(" → ")
@@ -280,7 +290,7 @@ class _Reader:
         if not line.startswith("- "):
             self._read_talk(line)
         elif self.section == "decision":
-            self.concluded.append(line[2:])
+            self.concluded.append(self._authored(line[2:]))
         else:
             self._read_statements(line[2:], {"told": "user", "peers": "assistant"}.get(self.section, ""))
 
@@ -313,7 +323,9 @@ class _Reader:
             for fact in self.facts.get(kind, {}).values():
                 for place, text in enumerate(sentences(fact.text)):
                     shown, key = one_line(text, CAPS["chat"].text_chars_max), f"{fact.position}.{place}"
-                    statement = fact._replace(kind="chat", key=key, text=shown, note="user", state=RECALLED)
+                    statement = fact._replace(
+                        kind="chat", key=key, text=shown, note=by(author_of(fact)) or "user", state=RECALLED
+                    )
                     self.facts.setdefault("chat", {}).setdefault(key, statement)
 
     def _read_files(self, text: str) -> None:

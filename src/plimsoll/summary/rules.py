@@ -334,7 +334,7 @@ class _Page:
     def _title(self, name: str) -> str:
         """Return a section's title; that of requests explains the truncation marks, if there are any."""
         is_cut = name == "request" and any(item.text.endswith("]") and " [+" in item.text for item in self.chosen[name])
-        return self.words.sections["cut request" if is_cut else name]
+        return sections.title(self.ledger, self.words, "cut request" if is_cut else name)
 
     def _closing(self) -> str:
         """Return the closing line: message counts, code languages and omitted facts by kind, shorter for smaller budgets."""

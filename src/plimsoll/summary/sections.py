@@ -12,7 +12,9 @@ from plimsoll.summary import files, layout, repeated, superseded, values
 from plimsoll.summary.excerpt import excerpt, level
 from plimsoll.summary.folders import one_each
 from plimsoll.summary.item import Item, Section
+from plimsoll.summary.labels import by_several
 from plimsoll.summary.ledger.draft import value
+from plimsoll.summary.ledger.fact import author_of
 from plimsoll.summary.ledger.identifiers import codes_in, is_output_line
 from plimsoll.summary.ledger.prose import is_filler, plain
 from plimsoll.summary.ledger.requests import instruction_in, is_pasted
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from plimsoll.summary.labels import Labels
     from plimsoll.summary.ledger import Fact, Kind, Ledger
+    from plimsoll.summary.ledger.fact import Origin
 
 AGENT_SHARES: dict[str, float] = {
     "request": 22, "constraint": 9, "modified": 12, "identifier": 24, "output": 8, "decision": 10, "command": 5, "error": 6,
@@ -136,6 +139,7 @@ def requests(
     An item's label is its shown text.
     """
     facts = [fact._replace(text=_without_clauses(fact.text, elsewhere)) for fact in _asking(ledger)]
+    several = authors(ledger, "user")
     if ledger.is_dialogue:  # the others are in the user's chat facts
         facts = _fitting(facts, chars)
     if not facts:
@@ -152,8 +156,9 @@ def requests(
     for order, fact in enumerate(facts):
         most = max(_REQUEST_CHARS_MIN, first_max) if order == 0 else cap
         text = fact.text if len(fact.text) <= most + _CUT_MARK_CHARS else excerpt(fact.text, most)
-        asked = f"({words.reply_to}: {fact.note[:90]}) " if fact.note and len(fact.note) + len(text) < 3 * cap else ""
-        shown = f"{asked}{text}{_cut_mark(fact, text, numbered=numbered)}"
+        note = fact.note.rpartition("\t")[2]
+        asked = f"({words.reply_to}: {note[:90]}) " if note and len(note) + len(text) < 3 * cap else ""
+        shown = f"{_named(fact, several)}{asked}{text}{_cut_mark(fact, text, numbered=numbered)}"
         rank = 100.0 if order == 0 else fact.weight + (3.0 if order == len(facts) - 1 else order / len(facts))
         rank += _DECIDED * min(_DECIDED_MAX, len(codes_in(text)))
         items.append(Item("request", shown, rank, (fact.position, 0), label=_flat_text(text).strip("… ")))
@@ -192,7 +197,8 @@ def constraints(ledger: Ledger, shown: Sequence[Item], bias: Callable[[str], flo
     """Return constraints that the shown requests do not contain."""
     shown_text = _flat(shown)
     facts = [fact for fact in insisted(ledger) if fact.text.rstrip("…") not in shown_text]
-    return [_item(fact, fact.text, bias, ledger.end) for fact in facts]
+    several = authors(ledger, "user")
+    return [_item(fact, f"{_named(fact, several)}{fact.text}", bias, ledger.end) for fact in facts]
 
 
 def spelt_out(ledger: Ledger, shown: Sequence[Item]) -> int:
@@ -219,11 +225,35 @@ def _flat_text(text: str) -> str:
     return " ".join(" ".join(map(plain, text.split("\n"))).split())
 
 
+def authors(ledger: Ledger, origin: Origin) -> frozenset[str]:
+    """Return the names that messages give their authors on one side, if there are several: one needs no telling apart."""
+    facts = (*ledger.of("request"), *ledger.of("decision"), *ledger.of("chat"))
+    found = frozenset({author_of(fact) for fact in facts if fact.origin == origin} - {""})
+    found |= {name for role, name in ledger.beside if role == origin}
+    return found if len(found) > 1 else frozenset()
+
+
+def _named(fact: Fact, several: Collection[str]) -> str:
+    """Return what tells a fact's author from others."""
+    author = author_of(fact)
+    return f"{author}: " if author in several else ""
+
+
+def title(ledger: Ledger, words: Labels, name: str) -> str:
+    """Return a section's title, which says where its items begin with names."""
+    side = _SIDES.get(name)
+    return by_several(words.sections[name]) if side and authors(ledger, side) else words.sections[name]
+
+
+_SIDES: dict[str, Origin] = {"request": "user", "cut request": "user", "constraint": "user", "decision": "assistant"}
+
+
 def has_speakers(ledger: Ledger) -> bool:
-    """Return whether most statements on both sides have named speakers; then no message is a request to the model."""
+    """Return whether most statements on both sides begin with a speaker's name; then no message is a request to the model."""
     named, unnamed = Counter[str](), Counter[str]()
     for (origin, note), count in Counter(map(attrgetter("origin", "note"), ledger.of("chat"))).items():
-        (unnamed if note.partition("\t")[0] in ("user", "assistant") else named)[origin] += count
+        is_label = not note.endswith("\t") and note.partition("\t")[0] not in ("user", "assistant")
+        (named if is_label else unnamed)[origin] += count
     return bool(named) and all(named[side] > unnamed[side] for side in named | unnamed)
 
 
@@ -291,7 +321,8 @@ def _item(fact: Fact, text: str, bias: Callable[[str], float], end: int) -> Item
 def _findings(ledger: Ledger, bias: Callable[[str], float]) -> list[Item]:
     """Return what the assistant found, without what its later messages replace."""
     facts, worth = superseded.current(ledger.of("decision"))
-    items = [_item(fact, fact.text, bias, ledger.end) for fact in facts]
+    several = authors(ledger, "assistant")
+    items = [_item(fact, f"{_named(fact, several)}{fact.text}", bias, ledger.end) for fact in facts]
     if not worth:
         return items
     factors = [worth.get(fact.key, 1.0) for fact in facts]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from heapq import heapify, heappop, heapreplace
 from typing import TYPE_CHECKING, TypeAlias
@@ -11,9 +11,17 @@ from typing import TYPE_CHECKING, TypeAlias
 from plimsoll.summary import layout, superseded
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.ledger.dates import day_in, resolved, shown
-from plimsoll.summary.ledger.fact import RECALLED_OF_PEERS, Fact, is_recalled, speaker_of, speakers_of, topic_of
+from plimsoll.summary.ledger.fact import (
+    RECALLED_OF_PEERS,
+    Fact,
+    author_of,
+    is_recalled,
+    speaker_of,
+    speakers_of,
+    topic_of,
+)
 from plimsoll.summary.listening import likely, listen
-from plimsoll.summary.sections import DIALOGUE_SHARES, asking_share, has_speakers
+from plimsoll.summary.sections import DIALOGUE_SHARES, asking_share, authors, has_speakers
 from plimsoll.summary.topics import topics
 
 if TYPE_CHECKING:
@@ -52,10 +60,11 @@ Candidate: TypeAlias = tuple[Item, Mapping[str, float], str, float]
 """The item, its words with their worth, whose words they are, and a factor on the whole."""
 
 
-def statements(ledger: Ledger, *, named: bool) -> list[Fact]:
+def statements(ledger: Ledger, *, named: bool, several: Collection[str] = ()) -> list[Fact]:
     """What was said, in order: the chat facts, and what an assistant concluded where talk was not yet read as such.
 
-    What looks like a name in front of it is one where people with names talk, else a part of the text.
+    What looks like a name in front of it is one where people with names talk, else a part of the text. `several` are the names
+    of messages that tell their authors apart.
     """
     chat = ledger.of("chat")
     positions, known = {fact.position for fact in chat}, {fact.key for fact in chat}
@@ -66,13 +75,18 @@ def statements(ledger: Ledger, *, named: bool) -> list[Fact]:
     )
     said = sorted([*chat, *concluded], key=lambda fact: fact.position)
     if not named:
-        return [_said(fact, fact.text, f"{fact.origin}\t{topic_of(fact)}") for fact in said]
+        return [_said(fact, fact.text, f"{_whose(fact, several)}\t{topic_of(fact)}") for fact in said]
     return [
         _said(fact, fact.text.removeprefix(f"{fact.note}:").lstrip(), fact.note)
         if fact.text.startswith(fact.note) or fact.text[:1].isspace()
         else fact
         for fact in said
     ]
+
+
+def _whose(fact: Fact, several: Collection[str]) -> str:
+    author = author_of(fact) if several else ""
+    return author if author in several else fact.origin
 
 
 def _said(fact: Fact, text: str, note: str) -> Fact:
@@ -91,16 +105,17 @@ def sections(
     """Candidate statements, best first, and what a dialogue was about; ranking stops at twice what there is room for.
 
     What a user told and what the assistant concluded are apart, without what `is_said` elsewhere. People with names are in one
-    section, and so are a user and an assistant who talk as peers, each line with who said it.
+    section, and so are several users or assistants, and a user and an assistant who talk as peers, each line with who said it.
     """
     named, language = has_speakers(ledger), words.language
-    said, worth = (
-        superseded.current(statements(ledger, named=named)) if not named else (statements(ledger, named=True), {})
-    )
+    several = authors(ledger, "user") | authors(ledger, "assistant") if not named else frozenset[str]()
+    said = statements(ledger, named=named, several=several)
+    said, worth = superseded.current(said) if not named else (said, {})
+    named = named or bool(several)
     if not said:
         return []
     together: Callable[[Sequence[Item]], str]
-    told_of = _Statements(ledger, said, worth, bias, language, named=named)
+    told_of = _Statements(ledger, said, worth, bias, language, named=named, several=several)
     by_topic, subjects = told_of.by_topic, told_of.subjects
     chars = int(tokens_max * _CHARS_PER_TOKEN[language])
     ranked = told_of.best(chars)
@@ -109,7 +124,7 @@ def sections(
     about = Section("topic", _TOPICS_SHARE_OF_PEERS, came_up, layout.inline)
     if named:
         together = layout.topical if by_topic else partial(_with_legend, _legend(said))
-        return [Section("chat", DIALOGUE_SHARES["chat"], ranked, together), about]
+        return [Section("chat", DIALOGUE_SHARES["chat"], _without(ranked, said, is_said), together), about]
     rest = _without(ranked, said, is_said)
     sides = {name: [item for item in rest if _side_of(item, said) == name] for name in _SIDES}
     for name in [name for name, items in sides.items() if not items]:  # the other's are worth more, and fill the list
@@ -143,9 +158,10 @@ class _Statements:
         language: Language,
         *,
         named: bool,
+        several: Collection[str],
     ) -> None:
         self.ledger, self.said, self.bias, self.language, self.named = ledger, said, bias, language, named
-        self.by_topic = language == "zh" and not ledger.of("heading")
+        self.by_topic = language == "zh" and not (several or ledger.of("heading"))
         self.subjects = _subjects(said) if language == "zh" else []
         self.talk = listen(said) if language != "zh" else None
         steers = 1.0 if named or self.by_topic else _steering(said)

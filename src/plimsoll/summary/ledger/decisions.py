@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
-from plimsoll.summary.ledger.fact import CAPS, Fact, is_recalled
+from plimsoll.summary.ledger.fact import CAPS, Fact, author_of, by, is_recalled
 from plimsoll.summary.ledger.prose import claims, is_claim, is_filler, plain, spoken, without_code
 from plimsoll.summary.ledger.sentences import line
 
@@ -38,7 +38,7 @@ _VALUE, _VALUES_MAX = 0.15, 4
 _SPECIFIC = regex(r"[0-9`/_\"“「《]|[a-z][A-Z]")
 
 
-def from_assistant(text: str, position: int, *, final: bool) -> Iterator[Fact]:
+def from_assistant(text: str, position: int, *, final: bool, author: str = "") -> Iterator[Fact]:
     """Yield the sentences of an answer to keep: more of a `final` answer, which ends a turn with a report to the user."""
     scored = []
     for order, sentence in enumerate(claims(text[:24_000])):
@@ -48,7 +48,7 @@ def from_assistant(text: str, position: int, *, final: bool) -> Iterator[Fact]:
     scored.sort(key=lambda item: (-item[0], item[1]))
     for weight, _, sentence in sorted(scored[: 10 if final else 3], key=lambda item: item[1]):
         shown = line(sentence.rstrip(":："), CAPS["decision"].text_chars_max)
-        yield Fact("decision", shown.casefold()[:160], shown, position, "assistant", weight)
+        yield Fact("decision", shown.casefold()[:160], shown, position, "assistant", weight, note=by(author))
 
 
 def from_talk(facts: Sequence[Fact]) -> Iterator[Fact]:
@@ -57,7 +57,8 @@ def from_talk(facts: Sequence[Fact]) -> Iterator[Fact]:
         if fact.origin == "assistant" and not is_recalled(fact) and is_claim(fact.text):
             weight = score(fact.text, final=True)
             if weight >= _WEIGHT_MIN:
-                yield fact._replace(kind="decision", key=fact.text.casefold()[:160], weight=weight, note="", state="")
+                key, note = fact.text.casefold()[:160], by(author_of(fact))
+                yield fact._replace(kind="decision", key=key, weight=weight, note=note, state="")
 
 
 def score(sentence: str, *, final: bool) -> float:

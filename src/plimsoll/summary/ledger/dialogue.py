@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.dates import is_day
-from plimsoll.summary.ledger.fact import CAPS, Fact, Origin
+from plimsoll.summary.ledger.fact import CAPS, Fact, Origin, by
 from plimsoll.summary.ledger.prose import spoken
 from plimsoll.summary.ledger.sentences import clean, has_digit, line
 
@@ -26,8 +26,8 @@ _FIRST_LINE_CHARS_MAX = 100
 _SENTENCES_MAX = 40
 
 
-def from_message(text: str, position: int, role: Role) -> Iterator[Fact]:
-    """Yield sentences as chat facts, and a leading date or session line as a heading fact."""
+def from_message(text: str, position: int, role: Role, author: str = "") -> Iterator[Fact]:
+    """Yield sentences as chat facts, and a leading date or session line as a heading fact. `author` is the message's name."""
     text = clean_start(text)
     heading = _HEADING.match(text) or _dated_line(text)
     if heading is not None:
@@ -35,7 +35,8 @@ def from_message(text: str, position: int, role: Role) -> Iterator[Fact]:
         yield Fact("heading", f"{position}", shown, position, "user")
         text = text[heading.end() :]
     speaker = (_SPEAKER if text[:1].isascii() else _SPEAKER_ZH).match(text)
-    name = speaker[1] if speaker is not None else role  # a label or a name; `has_speakers` decides from all messages
+    # Without an author: a label or a name; `has_speakers` decides from all messages.
+    name = by(author) or (speaker[1] if speaker is not None else role)
     origin: Origin = "user" if role == "user" else "assistant"
     for order, sentence in enumerate(spoken(text[:12_000])[:_SENTENCES_MAX]):
         shown = line(sentence, CAPS["chat"].text_chars_max)

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
+from plimsoll.light.regex import regex
+from plimsoll.summary.ledger.sentences import line
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from plimsoll.message import Message
 
 Kind: TypeAlias = Literal[
     "request",
@@ -31,6 +36,8 @@ Origin: TypeAlias = Literal["user", "assistant", "tool"]
 
 RECALLED, RECALLED_OF_PEERS = "recalled", "recalled of peers"
 """States of chat facts parsed from a summary; the second is of summaries with peers in one section."""
+
+_ROLES = ("user", "assistant", "tool")
 
 BEFORE_ALL = -(10**9)
 """Position of the first fact parsed from a summary. These facts keep their order and have no last mention."""
@@ -60,7 +67,9 @@ class Fact(NamedTuple):
     last: int = -1
     """Index of the last message with the fact."""
     note: str = ""
-    """By kind: the question a reply answers, a command's outcome, a chat fact's speaker, a previous value, or a symbol's file."""
+    """By kind: the question a reply answers, a command's outcome, a chat fact's speaker, a previous value, or a symbol's file.
+    A request, a constraint and a decision of a message with a name have that name and a tab in front.
+    """
     state: str = ""
     """By kind: `modified`, `read` or `seen`; `ok` or `failed`; `open` or `fixed`; `question`; or the status of a work item."""
 
@@ -78,6 +87,26 @@ def speakers_of(facts: Iterable[Fact]) -> set[str]:
 def topic_of(fact: Fact) -> str:
     """Return the topic of a chat fact from a summary, or ""."""
     return fact.note.partition("\t")[2]
+
+
+_SEPARATORS = regex(r"[\s:：;,=()\[\]]+")
+_NAME_CHARS_MAX = 32
+
+
+def author_in(message: Message) -> str:
+    """Return the name of a message, without the characters that separate names and statements in a summary, or ""."""
+    return line(_SEPARATORS.sub(" ", message.name), _NAME_CHARS_MAX) if message.name else ""
+
+
+def by(name: str, note: str = "") -> str:
+    """Return the note of a fact whose message gives the name of its author, or none."""
+    return f"{name}\t{note}" if name else note
+
+
+def author_of(fact: Fact) -> str:
+    """Return the name that the message of a fact gives its author, or ""."""
+    name, mark, _ = fact.note.partition("\t")
+    return name if (mark or is_recalled(fact)) and name.casefold() not in _ROLES else ""
 
 
 def is_recalled(fact: Fact) -> bool:

@@ -33,7 +33,7 @@ from plimsoll.summary.ledger import (
     work,
 )
 from plimsoll.summary.ledger.draft import LedgerDraft
-from plimsoll.summary.ledger.fact import BEFORE_ALL, Fact, Kind, is_recalled
+from plimsoll.summary.ledger.fact import BEFORE_ALL, Fact, Kind, author_in, is_recalled
 from plimsoll.summary.ledger.material import own_words
 from plimsoll.summary.ledger.prose import claims
 from plimsoll.summary.ledger.sentences import head_and_tail, line
@@ -59,6 +59,8 @@ class Ledger:
     """Position after the last message read."""
     asked: str = ""
     """The assistant's last question, to interpret the next reply."""
+    beside: frozenset[tuple[str, str]] = frozenset()
+    """Roles and names of messages that a view shows beside the summary. Not stored."""
     words: str = ""
     """Text of earlier summaries without facts: a model's prose, or text of a person or another tool."""
 
@@ -283,19 +285,19 @@ class _Reader:
         if message.role == "user" and self.after_result and len(text) > _LOADED_CHARS_MIN:
             self.draft.add_all(requests.injected(text, position))
         elif message.role == "user":
-            self.draft.add_all(requests.from_user(text, position, self.draft.asked))
+            self.draft.add_all(requests.from_user(text, position, self.draft.asked, author_in(message)))
             self.draft.heard("")
         elif message.role == "assistant":
-            self._answer(text, position, has_calls=has_calls)
+            self._answer(text, position, author_in(message), has_calls=has_calls)
         else:
             return
         self.draft.add_all(languages.from_text(text, position, "user" if message.role == "user" else "assistant"))
         if self.is_dialogue:
-            self.draft.add_all(dialogue.from_message(text, position, message.role))
+            self.draft.add_all(dialogue.from_message(text, position, message.role, author_in(message)))
 
-    def _answer(self, text: str, position: int, *, has_calls: bool) -> None:
+    def _answer(self, text: str, position: int, author: str, *, has_calls: bool) -> None:
         if not self.is_dialogue:  # in a dialogue, each of its sentences is a chat fact
-            self.draft.add_all(decisions.from_assistant(text, position, final=not has_calls))
+            self.draft.add_all(decisions.from_assistant(text, position, final=not has_calls, author=author))
             step = next(iter(claims(text[:2_000])), "")
             if step:
                 self.draft.add(Fact("activity", f"{position}", line(step, 240), position, "assistant"))

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
-from plimsoll.summary.ledger.fact import CAPS, Fact, request_key
+from plimsoll.summary.ledger.fact import CAPS, Fact, by, request_key
 from plimsoll.summary.ledger.prose import spoken
 from plimsoll.summary.ledger.sentences import clean, head_and_tail, line
 
@@ -64,21 +64,24 @@ _PASTED_CHARS_MIN, _PASTED_ENDS_CHARS = 800, 400
 """A text of this length may be pasted; what is wanted with it stands at its start or its end."""
 
 
-def from_user(text: str, position: int, asked: Callable[[], str] = str) -> Iterator[Fact]:
-    """Yield the request of a user message and the constraints in it. `asked` returns the question it may answer."""
+def from_user(text: str, position: int, asked: Callable[[], str] = str, author: str = "") -> Iterator[Fact]:
+    """Yield the request of a user message and the constraints in it.
+
+    `asked` returns the question it may answer, `author` is the name of the message.
+    """
     text = without_injected(text)
     bare = " ".join(text.split())
     if not bare or _NOTICE.fullmatch(bare):
         return
     cap = CAPS["request"].text_chars_max
     question = asked() if len(bare) <= _ACK_CHARS_MAX else ""
-    note = _answered(question, bare) if question else ""
+    note = by(author, _answered(question, bare) if question else "")
     body = "\n".join(kept for raw in clean_lines(head_and_tail(text, cap)) if (kept := raw.rstrip()))
     limits = constrains(bare[:_WEIGHED_CHARS])
     yield Fact("request", request_key(note, bare), body, position, "user", _weigh(bare, limits=limits), note=note)
     # Emphasis may stand within what constrains: "do **not**".
     if limits or len(bare) > _WEIGHED_CHARS or "*" in text or "_" in text:
-        yield from _constraints(text, position)
+        yield from _constraints(text, position, by(author))
 
 
 def injected(text: str, position: int) -> Iterator[Fact]:
@@ -169,14 +172,14 @@ def clean_lines(text: str) -> list[str]:
     return [clean(raw) for raw in text.split("\n")]
 
 
-def _constraints(text: str, position: int) -> Iterator[Fact]:
+def _constraints(text: str, position: int, note: str) -> Iterator[Fact]:
     for sentence in spoken(text[:40_000])[:_SENTENCES_SEARCHED]:
         if not (4 <= len(sentence) <= 600 and constrains(sentence)):
             continue
         for clause in _constraining(sentence.strip("… ")):
             shown = line(clause, CAPS["constraint"].text_chars_max)
             if len(shown) >= (6 if shown.isascii() else 4):
-                yield Fact("constraint", shown.casefold(), shown, position, "user", 3.0)
+                yield Fact("constraint", shown.casefold(), shown, position, "user", 3.0, note=note)
 
 
 def _constraining(sentence: str) -> Iterator[str]:
