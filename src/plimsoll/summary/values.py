@@ -36,6 +36,9 @@ _REPEATED, _REPEATED_RECORD = 0.15, 0.45
 _REUSED = 2.0
 """What values gain if calls took others of their column: the agent goes through them, or needs the same kind again."""
 
+_LIKELY = 4
+"""Where calls took one in this many codes of a column, or more, any other of them is likely to be taken."""
+
 _LISTED_MAX = 6
 """Codes of a column from which on each counts less, unless calls took some."""
 
@@ -171,7 +174,8 @@ def _reused(rows: Sequence[_Row]) -> Callable[[str, str, str], tuple[str, float]
     def reused(tool: str, column: str, cell: str) -> tuple[str, float]:
         codes, every = sorted(cell.split(), key=taken.__contains__), listed[_kind_of(tool, column)]
         new = sum(code not in taken for code in codes) / max(1, len(codes))
-        factor = sqrt(min(1.0, _LISTED_MAX / len(every))) if taken.isdisjoint(every) else 1.0 + _REUSED * new
+        likely = min(1.0, _LIKELY * len(taken & every) / len(every))
+        factor = (1.0 - likely) * sqrt(min(1.0, _LISTED_MAX / len(every))) + likely * (1.0 + _REUSED * new)
         return " ".join([column, *codes]), factor
 
     return reused

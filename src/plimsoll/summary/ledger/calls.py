@@ -12,18 +12,41 @@ from plimsoll.summary.ledger.sentences import line
 
 Action: TypeAlias = Literal["read", "edit", "search", "shell", "plan", "delegate", "other"]
 
-_WORDS: tuple[tuple[Action, tuple[str, ...]], ...] = (
-    ("delegate", ("agent", "explore", "delegate")),
-    ("plan", ("todo", "update_plan", "plan_update", "set_plan")),
+_WORD_START = r"(?:\A|[\W_]|(?<=[a-z0-9])(?=[A-Z]))"
+_NAMED: tuple[tuple[Action, str], ...] = (
+    ("delegate", "(?:sub_?)?agent(?!s?_?id)|explore|delegate"),
+    ("plan", "todo|update_plan|plan_update|set_plan"),
     (
         "edit",
-        ("edit", "write", "apply_patch", "str_replace", "replace", "insert", "create_file", "patch", "delete_file"),
+        "(?:multi_?|notebook_?)?edit(?!ion)|write|apply_patch|str_?replace|replace|insert|create_?file|patch|delete_?file",
     ),
-    ("shell", ("bash", "shell", "exec", "terminal", "run_command", "run_tests", "run_test", "command", "powershell")),
-    ("search", ("grep", "glob", "search", "find", "list_dir", "list_files", "ls", "tree")),
-    ("read", ("read", "view", "cat", "open_file", "get_file")),
+    ("shell", "bash|shell|exec|terminal|run_?command|run_?tests?|command|powershell"),
+    ("search", "grep|glob|(?:web|code|file)?search|find|list_?dir|list_?files|ls(?![a-z])|tree(?![a-z])"),
+    ("read", "read|view|cat(?![a-z])|open_?file|get_?file"),
 )
-"""Words in a tool's name, in order of precedence; without one, the arguments decide."""
+"""Starts of words in a tool's name, in order of precedence; without one, the arguments decide."""
+
+_ACTIONS = tuple((action, regex(f"{_WORD_START}(?i:{words})")) for action, words in _NAMED)
+_VERBS = (
+    "accept|activate|add|apply|approve|assign|block|book|buy|cancel|clean|close|confirm|cool|create|deactivate|delete|deploy|disable"
+    "|dispatch|drop|edit|enable|exchange|grant|heat|hold|insert|invite|issue|join|merge|modify|move|order|pay|place|post|publish|purchase|put"
+    "|reboot|refuel|refund|register|reject|release|remove|rename|replace|reply|reserve|reset|resolve|restart|resume|return|revoke"
+    "|roll_?back|save|schedule|sell|send|set|share|start|stop|submit|subscribe|suspend|take|toggle|transfer(?!_?to)|unlock"
+    "|update|upload|withdraw|write"
+)
+_ACTING = regex(rf"{_WORD_START}(?i:{_VERBS})(?![a-z])")
+"""A word in a tool's name which says that it changes something."""
+
+_LOOKING = regex(
+    rf"{_WORD_START}(?i:calc(?:ulate)?|check|count|describe|fetch|find|get|inspect|list|look_?up|query|read|retrieve|review"
+    r"|search|show|view)(?![a-z])"
+)
+"""A word that says it only looks, also where what it looks at is called like something done: `get_order`."""
+
+_ACTING_CODE = regex(rf"\b(?:{_VERBS})_\w{{1,60}}\(")
+"""The call of such a function in code."""
+
+_CODE_CHARS = 400
 
 _PATH_KEYS = tuple("file_path path filename notebook_path target_file file target destination filePath".split())
 _COMMAND_KEYS = ("command", "cmd", "script", "code")
@@ -72,6 +95,8 @@ def understand(name: str, arguments: str) -> Call:
     )
     if "*** " in patch or (action == "edit" and not paths):
         paths = (*paths, *_PATCH_FILE.findall(arguments.replace("\\n", "\n")[:_ARGUMENTS_CHARS_MAX])[:40])
+    if action == "edit" and fields and not paths and _EDIT_KEYS.isdisjoint(fields):
+        action = "other"  # it changes no file: `insert_row`, `edit_booking`
     return Call(name, action, paths, command, fields, _brief(name, action, paths, command, fields))
 
 
@@ -96,6 +121,19 @@ def _cut_fields(arguments: str) -> dict[str, Any]:
     return dict(_PAIR.findall(arguments[:2_000] + "\n" + arguments[-2_000:]))
 
 
+def acts(call: Call) -> bool:
+    """Return whether a call changes something beside files, judging by the tool's name or the functions in its code."""
+    if call.action == "shell":
+        return _ACTING_CODE.search(call.command[:_CODE_CHARS]) is not None
+    return call.action in ("other", "read", "search") and _acts(call.name[:_NAME_CHARS_MAX])
+
+
+@lru_cache(_NAMES_MAX)
+def _acts(name: str) -> bool:
+    own = _own_name(name)
+    return _ACTING.search(own) is not None and _LOOKING.search(own) is None
+
+
 def may_edit(name: str) -> bool:
     """Return whether a tool may change files, judging by its name alone."""
     return _may_edit(name[:_NAME_CHARS_MAX])
@@ -103,8 +141,7 @@ def may_edit(name: str) -> bool:
 
 @lru_cache(_NAMES_MAX)
 def _may_edit(name: str) -> bool:
-    lowered = name.lower()
-    return any(word in lowered for action, words in _WORDS if action == "edit" for word in words)
+    return dict(_ACTIONS)["edit"].search(_own_name(name)) is not None
 
 
 def _action(name: str, fields: dict[str, Any]) -> Action:
@@ -120,10 +157,16 @@ def _action(name: str, fields: dict[str, Any]) -> Action:
 @lru_cache(_NAMES_MAX)
 def _named_action(name: str) -> Action | None:
     """Return the action a tool's name implies. Cached, because an agent calls few tools often."""
-    lowered = name.rsplit("__", 1)[-1].lower()
+    own = _own_name(name)
+    lowered = own.lower()
     if lowered.startswith(("task", "todo")):
         return "delegate" if lowered in ("task", "taskoutput") else "plan"
-    return next((action for action, words in _WORDS if any(word in lowered for word in words)), None)
+    return next((action for action, words in _ACTIONS if words.search(own)), None)
+
+
+def _own_name(name: str) -> str:
+    """Return the name without that of the server which offers the tool."""
+    return name.rsplit("__", 1)[-1]
 
 
 def _command(fields: dict[str, Any]) -> str:

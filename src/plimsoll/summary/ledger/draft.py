@@ -66,6 +66,11 @@ class LedgerDraft:
         for fact in facts:
             self.add(fact)
 
+    def renew(self, fact: Fact) -> None:
+        """Add a fact as the newest of its kind, instead of the one with its key."""
+        self.facts[fact.kind].pop(fact.key, None)
+        self.add(fact)
+
     def get(self, kind: Kind, key: str) -> Fact | None:
         """Return the fact with that key, or None."""
         return self.facts[kind].get(key)

@@ -37,6 +37,10 @@ _REPORT_LINES_MAX = 24
 _TAGGED = regex(r"\A</?[a-z][\w-]*>|</[a-z][\w-]*>\Z")
 """A line with a tag at its start or end is what a program added to a report, such as its usage."""
 
+_DONE_FACTOR = 2.5
+"""How much more a row is worth that says what came of a call which did something."""
+
+_SENTENCE_CHARS_MAX = 200
 _DEPTH_MAX = 6
 _FIELD_CHARS_MAX = 90
 _EMPTY_VALUES = frozenset({"", "0", "no", "[]", "()"})
@@ -51,8 +55,10 @@ _ROW_CHARS_MAX = 140
 _DECODER = json.JSONDecoder()
 
 
-def from_json(text: str, label: str, position: int) -> Iterator[Fact]:
+def from_json(text: str, label: str, position: int, *, is_done: bool = False) -> Iterator[Fact]:
     """Yield the codes in a JSON result by field name, then its rows, one fact per object.
+
+    The first row of a call that did something (`is_done`) says what came of it, which nobody wants to do twice.
 
     Of a text longer than LEDGER_JSON_CHARS_MAX, only the objects in its first LEDGER_SCAN_CHARS_MAX characters are read.
     """
@@ -70,9 +76,18 @@ def from_json(text: str, label: str, position: int) -> Iterator[Fact]:
         named = sum(column.endswith(ID_ENDINGS) for column in schema.split(" "))
         coded = sum(map(_is_code, cut.replace(",", " ").split(" ", 60)))
         weight = (1.0 + 0.3 * min(3, named) + 0.25 * min(4, coded)) * (0.4 + 0.6 * spread)
+        weight *= _DONE_FACTOR if is_done and shown is rows[0][2] and len(cut) <= 120 else 1.0
         heading = f"{label} {name}".strip()
         key = row_key(heading, schema, cut, is_nested=bool(name))
         yield Fact("identifier", key, cut, position, "tool", weight, note=f"{heading}\t{schema}")
+
+
+def from_sentence(text: str, label: str, position: int, *, is_done: bool = False) -> Iterator[Fact]:
+    """Yield a result of one line, which answers the call: an id, an amount, or that something was done."""
+    shown = text.strip()
+    if "\n" not in shown and len(shown) <= _SENTENCE_CHARS_MAX and (is_done or has_digit(shown)):
+        weight = _DONE_FACTOR if is_done else 1.0
+        yield Fact("identifier", f"{label}|{shown}", shown, position, "tool", weight, note=f"{label}\t")
 
 
 def _codes(values: Sequence[Any], label: str, position: int) -> Iterator[Fact]:

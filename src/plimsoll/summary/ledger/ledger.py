@@ -300,7 +300,7 @@ class _Reader:
             self.draft.add_all(decisions.from_assistant(text, position, final=not has_calls, author=author))
             step = next(iter(claims(text[:2_000])), "")
             if step:
-                self.draft.add(Fact("activity", f"{position}", line(step, 240), position, "assistant"))
+                self.draft.renew(Fact("activity", _shape(step), line(step, 240), position, "assistant"))
             self.draft.add_all(symbols.from_text(text, position))
         self.draft.add_all(work.from_assistant(text, position))
         if not has_calls:
@@ -342,11 +342,14 @@ class _Reader:
 
     def _values(self, call: calls.Call, content: str, text: str, position: int) -> None:
         opening = text[:40].lstrip()[:1]
+        is_done = calls.acts(call)
         if opening in ("{", "["):
-            facts = list(identifiers.from_json(content, call.brief, position))
+            facts = list(identifiers.from_json(content, call.brief, position, is_done=is_done))
             self.draft.add_all(facts)
             if facts:
                 return
+        if call.action in ("other", "search") or is_done:
+            self.draft.add_all(identifiers.from_sentence(text, call.brief, position, is_done=is_done))
         if call.action == "search":
             self.draft.add_all(files.in_listing(text, position))
         elif call.action == "delegate":
@@ -361,6 +364,11 @@ class _Reader:
                 self.draft.add_all(files.in_report(text, position))
             elif call.command[:3] in _LISTING_COMMANDS:
                 self.draft.add_all(files.in_listing(text, position))
+
+
+def _shape(step: str) -> str:
+    """Return what steps have in common that are said again for the next page, row or attempt: the words without numbers."""
+    return "".join(mark for mark in step[:80].casefold() if not mark.isdigit())
 
 
 def _scanned(content: str) -> str:

@@ -1,0 +1,122 @@
+"""What an agent did by its tools, and what came of it, stays in the ledger and in a summary of little room."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from summary_conversation import called
+
+import plimsoll
+from plimsoll.message import Message, text_message
+from plimsoll.summary.ledger import Ledger, extend
+from plimsoll.summary.ledger.calls import acts, understand
+from plimsoll.summary.rules import render
+from plimsoll.tokens.counter import counter_for
+
+
+def _read(run: list[Message]) -> Ledger:
+    return extend(Ledger.empty(), run, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "action"),
+    [
+        ("get_credit_score", "other"),
+        ("dispatch_truck", "other"),
+        ("get_bill_details", "other"),
+        ("list_categories", "other"),
+        ("create_thread", "other"),
+        ("insert_row", "other"),
+        ("ls", "search"),
+        ("ListDir", "search"),
+        ("mcp__fs__read_text_file", "read"),
+        ("execute_bash", "shell"),
+    ],
+)
+def test_a_tool_is_classified_by_whole_words_of_its_name(name: str, action: str) -> None:
+    """A credit is no edit, a truck no patch and details no `ls`; what edits no file is no edit either."""
+    assert understand(name, '{"customer": "C7"}').action == action
+
+
+@pytest.mark.parametrize("name", ["MultiEdit", "str_replace_editor", "SearchReplace", "NotebookEdit", "write_to_file"])
+def test_a_tool_that_edits_a_file_is_an_edit(name: str) -> None:
+    """Whatever the style of its name."""
+    assert understand(name, '{"file_path": "a.py", "new_str": "x"}').action == "edit"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "does"),
+    [
+        ("book_room", {"room": 4}, True),
+        ("mcp__desk__create_issue", {"title": "x"}, True),
+        ("updatePaymentMethod", {"card": "x"}, True),
+        ("python", {"code": "print(apis.venmo.create_payment_request(amount=4))"}, True),
+        ("get_order", {"id": 4}, False),
+        ("search_returns", {"id": 4}, False),
+        ("python", {"code": "print(apis.venmo.show_payment_requests())"}, False),
+    ],
+)
+def test_calls_that_do_something_are_told_from_those_that_look(
+    name: str, arguments: dict[str, object], *, does: bool
+) -> None:
+    """By the verb in the name of the tool, or of the function that code calls."""
+    assert acts(understand(name, json.dumps(arguments))) is does
+
+
+def test_what_came_of_a_call_stays_beside_long_lists_of_ids() -> None:
+    """A hold and a refused booking are in a summary in which the lists of four searches are not whole."""
+    run = [text_message("user", "Book three seats to Trieste.")]
+    for day in range(4):
+        offers = [{"offer_id": f"off_{day}{n:02d}7ab01c9", "carrier": "LH", "price": 100 + n} for n in range(9)]
+        run += called("search_flights", {"day": day}, json.dumps({"offers": offers}), call_id=f"s{day}")
+    run += called("get_offer", {"offer_id": "off_1037ab01c9"}, '{"offer_id": "off_1037ab01c9"}', call_id="g")
+    run += called("hold_offer", {"offer_id": "off_1037ab01c9"}, '{"hold_id": "HLD-5520", "pnr": "Q7TRXW"}', call_id="h")
+    run += called("book_room", {"room": "r4"}, '{"error": "card_declined"}', call_id="b")
+    run += called("enable_roaming", {"line": "L2"}, "Roaming is on now.", call_id="e")
+
+    text = render(_read(run), tokens_max=200, counter=counter_for("gpt-4o")).text
+
+    assert "hold_offer(off_1037ab01c9): hold_id HLD-5520, pnr Q7TRXW" in text
+    assert "book_room(r4): error card_declined" in text
+    assert "enable_roaming(L2): Roaming is on now." in text
+
+
+def test_an_answer_of_one_line_is_a_value_of_its_call() -> None:
+    """An id of few digits that a tool returns by itself is kept with the call that asked for it."""
+    (fact,) = _read(called("find_user_id_by_email", {"email": "a@b.c"}, "sara_doe_4")).of("identifier")
+
+    assert (fact.text, fact.note) == ("sara_doe_4", "find_user_id_by_email(a@b.c)\t")
+
+
+def test_steps_said_again_stand_once() -> None:
+    """What is said at each page or attempt leaves room for the steps before."""
+    run: list[Message] = []
+    said = ["The sheet has hidden columns.", *(f"I scroll to row {row}." for row in range(20))]
+    for at, step in enumerate(said):
+        call, result = called("computer", {"action": "scroll", "at": at}, "ok", call_id=f"c{at}")
+        run += [Message(role="assistant", parts=(*text_message("assistant", step).parts, *call.parts)), result]
+
+    steps = [fact.text for fact in _read(run).of("activity")]
+
+    assert steps == ["The sheet has hidden columns.", "I scroll to row 19."]
+
+
+def test_a_view_says_what_was_done_by_tools() -> None:
+    """The whole way, with a call of the provider in the middle of a long history."""
+    run: list[dict[str, object]] = [{"role": "user", "content": "Turn roaming on, then check all lines."}]
+    for at in range(30):
+        name, result = ("enable_roaming", "Roaming is on now.") if at == 9 else ("get_line", "signal is fine\n" * 40)
+        function = {"name": name, "arguments": json.dumps({"line": f"L{at}"})}
+        run.append(
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": f"c{at}", "type": "function", "function": function}],
+            }
+        )
+        run.append({"role": "tool", "tool_call_id": f"c{at}", "content": result})
+
+    shown = plimsoll.fit(run, max_tokens=600, model="gpt-4o").messages
+
+    assert any("enable_roaming(L9): Roaming is on now." in str(message["content"]) for message in shown)
