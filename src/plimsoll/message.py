@@ -10,10 +10,9 @@ All values are immutable. `wire` objects belong to the message: decoders copy wh
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field, replace
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar

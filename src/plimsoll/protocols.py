@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import field
 from typing import Any, Literal, Protocol, Self, TypeAlias
 
 from plimsoll.light.brief import JsonReady
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field
 
 
 class TokenCounter(Protocol):

@@ -49,6 +49,8 @@ HEAVY_MODULES = [
     "ssl",
     "http.client",
     "urllib.request",
+    "dataclasses",
+    "inspect",
 ]
 """Each costs more to load than the whole package should."""
 
@@ -156,6 +158,18 @@ def test_no_third_party_where_not_named(sources):
     ]
 
     assert foreign == []
+
+
+def test_data_classes_are_light(sources):
+    """No module but an adapter loads `dataclasses`, which takes 7 ms, when it is imported: `plimsoll.light.dataclass` stands for it."""
+    heavy = [
+        f"{source.place}:{found.line}"
+        for source in sources
+        for found in source.imports
+        if found.at_import and found.target.startswith("dataclasses") and room(source.name) != "adapters"
+    ]
+
+    assert heavy == []
 
 
 def test_core_is_pure(sources):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from plimsoll.compaction.levels import check_view
@@ -11,6 +10,7 @@ from plimsoll.compaction.meter import meter_for
 from plimsoll.formats.detect import RequestContext
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import decode_all
+from plimsoll.light.dataclass import replace
 from plimsoll.message import FormatName, MessageLike
 from plimsoll.policy.budget import Check
 from plimsoll.policy.policy import PolicyChoice, policy_of

@@ -9,7 +9,6 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,6 +17,7 @@ from plimsoll.compaction.task import SummaryRequest
 from plimsoll.errors import SettingError
 from plimsoll.formats.intake import decode_received, received
 from plimsoll.formats.registry import format_of
+from plimsoll.light.dataclass import replace
 from plimsoll.light.regex import regex
 from plimsoll.limits import READ_FILE_SIZE_BYTES_MAX
 from plimsoll.message import FormatName, MessageLike

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -13,6 +12,7 @@ from plimsoll.api.fit import plan
 from plimsoll.compaction.meter import ContextMeter, checked_tools, meter_for
 from plimsoll.formats.intake import received
 from plimsoll.formats.registry import decode_all, format_named, format_of
+from plimsoll.light.dataclass import replace
 from plimsoll.message import FormatName, MessageLike
 from plimsoll.policy.policy import PolicyChoice
 from plimsoll.policy.validation import integer, text_or_none

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
 from typing import Any
 
 from plimsoll.compaction.bound import unbound
@@ -20,7 +19,7 @@ from plimsoll.formats.format import SystemText
 from plimsoll.formats.intake import decode_received, received
 from plimsoll.formats.registry import format_of
 from plimsoll.light.brief import Fact, ShortRepr, pluralize
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import asdict, dataclass, replace
 from plimsoll.message import FormatName, Message, MessageLike, text_message
 from plimsoll.policy.policy import PolicyChoice, policy_of
 from plimsoll.policy.validation import boolean, integer

@@ -6,11 +6,11 @@ The provider rejects a request in which a message before such thinking was chang
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import replace
 from typing import TypeAlias
 
 from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.compaction.working_view import WorkingView
+from plimsoll.light.dataclass import replace
 from plimsoll.message import Message, Reasoning
 
 Binds: TypeAlias = Callable[[Message], bool]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from typing import TypeAlias
 
 from plimsoll.compaction.settle import is_placeholder
 from plimsoll.compaction.view_message import CountMessage, ViewMessage
 from plimsoll.formats.exchange import OpenCalls
 from plimsoll.formats.reasoning import signatures_beside
+from plimsoll.light.dataclass import replace
 from plimsoll.light.regex import regex
 from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.summary.frame import Language

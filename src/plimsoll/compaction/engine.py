@@ -7,7 +7,6 @@ failure. drive.py runs it for sync and async callers.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
-from dataclasses import replace
 from typing import TypeAlias, assert_never
 
 from plimsoll.compaction.bound import leave_thinking
@@ -27,6 +26,7 @@ from plimsoll.compaction.view_message import ViewMessage, exchanges_of
 from plimsoll.compaction.working_view import WorkingView, no_reference
 from plimsoll.errors import SettingError
 from plimsoll.light.brief import pluralize
+from plimsoll.light.dataclass import replace
 from plimsoll.policy.budget import Level
 from plimsoll.policy.presets import Step
 from plimsoll.summary.frame import omitted, unwrapped

@@ -7,7 +7,6 @@ the same role is therefore merged with it, so that roles alternate wherever they
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby, pairwise
 from operator import itemgetter
 
@@ -16,6 +15,7 @@ from plimsoll.compaction.settle import ordered
 from plimsoll.compaction.summary_message import is_summary_or_notice
 from plimsoll.compaction.view_message import CountMessage, Origin, Origins, ViewMessage
 from plimsoll.formats.format import Format
+from plimsoll.light.dataclass import replace
 from plimsoll.message import Message, Part, Reasoning, Role, Text, ToolResult
 from plimsoll.summary.frame import divided
 

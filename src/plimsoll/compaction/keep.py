@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from itertools import islice, pairwise, takewhile
 
 from plimsoll.compaction.normalize import LABELLED
@@ -11,6 +10,7 @@ from plimsoll.compaction.notes import OPENER
 from plimsoll.compaction.view_message import ViewExchange, ViewMessage
 from plimsoll.compaction.working_view import WorkingView
 from plimsoll.formats.exchange import speaks
+from plimsoll.light.dataclass import replace
 from plimsoll.message import Opaque, Reasoning, text_message
 
 SYSTEM = "system text"

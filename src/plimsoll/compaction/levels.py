@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from plimsoll.light.dataclass import replace
 from plimsoll.policy.budget import Check, Level, ResolvedLines, check_of, recommend
 from plimsoll.policy.policy import Policy
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from plimsoll.compaction.keep import MARK, NEWEST_REQUEST, open_with_user
 from plimsoll.compaction.notes import is_filler
@@ -12,6 +11,7 @@ from plimsoll.compaction.summary_message import omission_notice
 from plimsoll.compaction.task import Task
 from plimsoll.compaction.view_message import ViewExchange, exchanges_of
 from plimsoll.compaction.working_view import WorkingView
+from plimsoll.light.dataclass import replace
 from plimsoll.message import Text
 from plimsoll.summary.frame import omitted, short_omission, unwrapped
 

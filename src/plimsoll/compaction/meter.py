@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from plimsoll.formats.detect import tool_list
 from plimsoll.formats.format import Format, SystemText
 from plimsoll.formats.system_text import system_message
 from plimsoll.formats.wire import exact
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.limits import RECALL_OUTPUT_TOKENS_MAX
 from plimsoll.message import Message, Opaque
 from plimsoll.policy.budget import Budget, Level, LoadLines, ResolvedLines, Status, level_of, status_of

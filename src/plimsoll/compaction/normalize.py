@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import field, replace
 from operator import is_
 from typing import Any
 
@@ -23,7 +22,7 @@ from plimsoll.formats.exchange import OpenCalls, answers_by_name, is_legacy, spe
 from plimsoll.formats.format import Format
 from plimsoll.formats.ids import SAFE
 from plimsoll.formats.rules import Rules
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field, replace
 from plimsoll.message import Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, text_message
 
 MOVED = "results moved to their calls"

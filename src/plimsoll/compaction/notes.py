@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from plimsoll.formats.provenance import notice, verified_notice
 from plimsoll.formats.turns import OPENING
+from plimsoll.light.dataclass import replace
 from plimsoll.light.regex import regex
 from plimsoll.message import Message, Part, Text, ToolResult
 from plimsoll.truncation.marker import SHORT, SHORTEST

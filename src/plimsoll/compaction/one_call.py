@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -24,7 +23,7 @@ from plimsoll.errors import CannotFit
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.system_text import system_message, system_text
 from plimsoll.formats.wire import copied_value
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.message import Message
 from plimsoll.summary.frame import Language
 from plimsoll.summary.language import language_of

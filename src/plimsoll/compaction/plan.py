@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field, replace
 from functools import cached_property
 from operator import itemgetter
 from typing import Literal, TypeAlias
@@ -12,7 +11,7 @@ from plimsoll.compaction.importance import reasons
 from plimsoll.compaction.view_message import Decision, ViewExchange, ViewMessage, placed_at
 from plimsoll.formats.words import words_of
 from plimsoll.light.brief import JsonReady
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field, replace
 from plimsoll.message import Reasoning, Text, ToolCall, ToolResult
 from plimsoll.policy.budget import Level
 from plimsoll.summary.ledger import Ledger

@@ -7,13 +7,12 @@ of parts. The engine is independent of this: the tool's wording is removed befor
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.formats.registry import format_named
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.message import Message, Text, text_message
 
 if TYPE_CHECKING:

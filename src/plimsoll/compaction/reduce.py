@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
 from plimsoll.compaction.calls import Place, call_units, without_calls
@@ -21,7 +20,7 @@ from plimsoll.formats.exchange import speaks
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.served import served_answer
 from plimsoll.formats.wire import json_text
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.message import Message, Opaque, Part, Text, ToolResult, Wire, text_message
 from plimsoll.truncation import cut_json
 from plimsoll.truncation.marker import omission_marker

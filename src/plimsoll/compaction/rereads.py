@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 
 from plimsoll.compaction.keep import NEWEST_EXCHANGE
 from plimsoll.compaction.view_message import ViewExchange
 from plimsoll.compaction.working_view import WorkingView
 from plimsoll.formats.provenance import notice, verified_notice
+from plimsoll.light.dataclass import replace
 from plimsoll.limits import REREAD_LINES_MAX
 from plimsoll.message import ToolResult
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from plimsoll.light.brief import Fact, JsonReady, ShortRepr, pluralize, size_change
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field, replace
 from plimsoll.message import FormatName, M
 
 if TYPE_CHECKING:

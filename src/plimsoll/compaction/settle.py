@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field, replace
 from itertools import accumulate
 from operator import itemgetter
 from typing import TypeAlias
@@ -22,7 +21,7 @@ from plimsoll.formats.exchange import NO_RESULT, OpenCalls, answers_by_name, is_
 from plimsoll.formats.format import Format
 from plimsoll.formats.rules import Rules
 from plimsoll.formats.served import served_answer, served_call
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field, replace
 from plimsoll.message import Message, Part, Text, ToolCall, ToolResult
 
 UNANSWERED = "a call had no result"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from plimsoll.compaction.notes import is_note
 from plimsoll.compaction.view_message import ViewExchange
 from plimsoll.compaction.working_view import WorkingView
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.limits import CUT_TEXTS_MAX
 from plimsoll.message import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.tokens.cache import LruCache

@@ -6,7 +6,6 @@ Both work in one batch from the oldest exchange and stop at the goal, so that th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby
 
 from plimsoll.compaction.keep import NEWEST_EXCHANGE
@@ -15,6 +14,7 @@ from plimsoll.compaction.shrink import Spot, cut_spots, spots
 from plimsoll.compaction.view_message import ViewExchange, ViewMessage
 from plimsoll.compaction.working_view import WorkingView
 from plimsoll.formats.provenance import notice, verified_notice
+from plimsoll.light.dataclass import replace
 from plimsoll.message import Message, ToolCall, ToolResult
 
 REPEATED = {"en": "The same content as in a later result of this conversation", "zh": "与本对话中较后的结果内容相同"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import field, replace
 
 from plimsoll.compaction.keep import FIRST_REQUEST
 from plimsoll.compaction.losses import SLACK_SHARE, made_to_fit, messages_in
@@ -22,7 +21,7 @@ from plimsoll.compaction.summary_message import (
 from plimsoll.compaction.task import SummaryFailed, SummaryReply, SummaryRequest, Task
 from plimsoll.compaction.view_message import ViewExchange, ViewMessage, exchanges_of
 from plimsoll.compaction.working_view import WorkingView
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field, replace
 from plimsoll.message import Message
 from plimsoll.summary.ledger import Ledger
 from plimsoll.summary.ledger.fact import author_in

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from plimsoll.compaction.task import SummaryFailed, SummaryRequest, Task
 from plimsoll.compaction.view_message import ViewExchange
 from plimsoll.compaction.working_view import WorkingView
 from plimsoll.light.brief import pluralize
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.limits import SUMMARIZER_OUTPUT_TOKENS_MAX
 from plimsoll.message import Message, Text, text_message
 from plimsoll.summary.frame import (

@@ -7,9 +7,9 @@ newest rest until then, and until the next compaction.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from plimsoll.compaction.view_message import CountMessage, ViewMessage
+from plimsoll.light.dataclass import replace
 
 AWAKE_MESSAGES = 8
 """The newest messages do not rest: the next view counts and encodes them."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field, replace
 from typing import Literal, TypeAlias
 
 from plimsoll.light.brief import Fact, ShortRepr, pluralize
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field, replace
 from plimsoll.message import Message
 from plimsoll.policy.budget import Level
 from plimsoll.policy.policy import Policy

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field, replace
 from typing import Literal, TypeAlias
 
 from plimsoll.formats.atoms import Atoms, atoms_of, message_of
 from plimsoll.formats.cache_marks import marks_of
 from plimsoll.formats.exchange import Exchange, group
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field, replace
 from plimsoll.message import Message
 from plimsoll.tokens.framing import long_text
 

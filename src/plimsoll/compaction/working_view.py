@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field, replace
 from typing import TypeAlias
 
 from plimsoll.compaction.view_message import CountMessage, Decision, ViewExchange, ViewMessage, exchanges_of
 from plimsoll.formats.format import Format
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field, replace
 from plimsoll.message import Message, Part
 from plimsoll.protocols import TokenCounter
 from plimsoll.summary.frame import Language

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
@@ -14,6 +13,7 @@ from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.formats.cache_marks import NO_MARKS, LeadingMarks, keep_last
 from plimsoll.formats.format import Format
 from plimsoll.formats.rules import Rules
+from plimsoll.light.dataclass import replace
 from plimsoll.message import Message, Text
 
 Wires = list[dict[str, Any]]

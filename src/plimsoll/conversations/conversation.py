@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from plimsoll.errors import PlimsollError, StoreError
 from plimsoll.formats.intake import received
 from plimsoll.formats.overflow import Overflow
 from plimsoll.formats.requests import RequestParts, api_of, parts_of, with_messages, with_more, with_tools
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field, replace
 from plimsoll.message import FormatName
 from plimsoll.records.usage import Usage, usage_of
 from plimsoll.tokens.counter import counter_for

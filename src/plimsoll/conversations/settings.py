@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any, Final
 
 from plimsoll.api.fit import fit
@@ -13,7 +12,7 @@ from plimsoll.conversations.content import ContentReader
 from plimsoll.conversations.inner import INNER_TOOLS
 from plimsoll.errors import PlimsollError
 from plimsoll.formats.requests import RequestParts
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field
 from plimsoll.message import FormatName
 from plimsoll.policy.policy import Policy, PolicyChoice, policy_of
 from plimsoll.protocols import Store

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, fields
 from types import MappingProxyType
 from typing import Any
 
 from plimsoll.errors import SettingError
 from plimsoll.light.brief import JsonReady
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field, fields
 from plimsoll.limits import LARGE_MESSAGE_CACHE_ENTRIES_MAX, MESSAGE_CACHE_ENTRIES_MAX, MESSAGE_CACHE_TTL_S
 from plimsoll.policy.validation import boolean, integer, seconds
 

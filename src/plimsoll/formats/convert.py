@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from plimsoll.errors import FormatError
@@ -13,6 +12,7 @@ from plimsoll.formats.intake import Received, decode_received, received
 from plimsoll.formats.registry import format_named, format_of
 from plimsoll.formats.system_text import system_message
 from plimsoll.formats.wire import copied, exact
+from plimsoll.light.dataclass import replace
 from plimsoll.message import FormatName, Wire
 
 

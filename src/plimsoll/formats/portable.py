@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, Final, Protocol, TypeAlias
 
 from plimsoll.formats.checks import is_name, tool_name
@@ -14,6 +13,7 @@ from plimsoll.formats.media import MediaSource, source_of
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.turns import Turn, kind_of_opaque, spoken, turns_of
 from plimsoll.formats.wire import copied_value
+from plimsoll.light.dataclass import replace
 from plimsoll.message import FormatName, Media, Message, Opaque, Reasoning, Text, ToolCall, ToolResult, Wire
 
 ContentPart: TypeAlias = Text | Media | ToolCall | Reasoning

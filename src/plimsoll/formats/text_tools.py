@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from plimsoll.light.dataclass import replace
 from plimsoll.light.regex import regex
 from plimsoll.message import Message, Text, ToolCall, ToolResult
 

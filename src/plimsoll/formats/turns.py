@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field, replace
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
@@ -17,7 +16,7 @@ from plimsoll.formats.exchange import OpenCalls, is_legacy, placeholder
 from plimsoll.formats.format import Loss
 from plimsoll.formats.ids import original_of
 from plimsoll.formats.rules import RULES
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field, replace
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
 Speaker: TypeAlias = Literal["system", "user", "assistant", "results"]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any
 
 from plimsoll.errors import FormatError
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field
 
 FENCE = "<plimsoll-notes id="
 """How the text begins that a hook hands back, by which it is known in the file."""

@@ -15,7 +15,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from plimsoll.hooks.json_text import without
 from plimsoll.hooks.settings import Entries, Kind, has_toml_hooks, hooks_switch, put_in, taken_out
 from plimsoll.hooks.settings_files import Tool, read, settings_folder, settings_text, switched_off
 from plimsoll.hooks.state import folder, key_of, write_private
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.store.paths import home_dir
 from plimsoll.transcripts.atomic_files import temporary_file
 

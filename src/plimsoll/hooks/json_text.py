@@ -8,11 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import field
 from typing import Any, AnyStr, NoReturn
 
 from plimsoll.errors import FormatError
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field
 from plimsoll.light.regex import regex
 from plimsoll.limits import NESTING_DEPTH_MAX
 

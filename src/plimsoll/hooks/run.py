@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from plimsoll.errors import ErrorCatcher, PlimsollError, place_of
 from plimsoll.hooks.event import POST_COMPACT, PRE_COMPACT, SESSION_START, HookEvent, read_event
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, replace
 
 LOG_BYTES_MAX = 64 * 1024
 """Of the log of failures; the older half gives way."""

@@ -12,13 +12,12 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from plimsoll.errors import FormatError, StoreUnusable
 from plimsoll.hooks.event import FENCE
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.limits import MESSAGE_SIZE_BYTES_MAX, TRANSCRIPT_SIZE_BYTES_MAX
 from plimsoll.store.paths import data_dir
 from plimsoll.summary.ledger import Ledger, extend

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
+
+from plimsoll.light.dataclass import fields, is_dataclass
 
 Fact = tuple[str, object]
 """Name and value."""
@@ -68,7 +69,7 @@ def json_ready(value: Any) -> Any:
         case Enum():
             return str(value)
         case _:
-            return _fields_of(value) if is_dataclass(value) else value
+            return _fields_of(value) if is_dataclass(type(value)) else value
 
 
 def pluralize(number: int, thing: str, things: str = "") -> str:

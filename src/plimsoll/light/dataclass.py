@@ -1,27 +1,49 @@
-"""A `dataclass` decorator like that of the standard library that makes classes faster: importing plimsoll makes about a hundred.
+"""A `dataclass` decorator like that of the standard library that makes classes faster, and what goes with it.
 
-The standard one compiles up to eight functions per class. This one compiles only `__init__`, once the class has been called some
-times: most classes of a process never are. The other methods are closures.
-The fields are those of the standard library, so `replace`, `fields` and `asdict` work.
+Importing plimsoll makes about a hundred classes. For each the standard decorator compiles up to eight functions, and its module
+imports `inspect`. This one compiles only `__init__`, once the class has been called some times: most of a process never are. The
+other methods are closures. What the functions of the standard library read (`fields`, `replace`, `asdict`) is made when one of them
+asks; the functions here are for classes that the decorator here has made.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from functools import partial
+from itertools import chain
 from operator import attrgetter
 from reprlib import recursive_repr
-from types import MethodType
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
-
-Field: TypeAlias = "dataclasses.Field[Any]"
+from types import MethodType, SimpleNamespace
+from typing import TYPE_CHECKING, Any, NoReturn
 
 CALLS_UNCOMPILED = 8
 """The first calls of a class set its fields one by one. Compiling `__init__` takes as long as fifty of them."""
 
-_ABSENT = object()
-"""Default of a parameter whose field has a default factory."""
+_ABSENT: Any = object()
+"""In place of a default that there is none of, and of one that is made for each instance."""
+
+_FIELDS = "__light_fields__"
+"""The attribute of a class that has its fields."""
+
+
+class Field:
+    """One field of a class: as `dataclasses.Field`, with the options that the package uses."""
+
+    __slots__ = ("compare", "default", "default_factory", "init", "kw_only", "name", "repr", "type")
+
+    def __init__(  # noqa: PLR0913 - as dataclasses.field
+        self,
+        *,
+        default: Any = _ABSENT,
+        default_factory: Any = _ABSENT,
+        init: bool = True,
+        repr: bool = True,
+        compare: bool = True,
+        kw_only: bool | None = None,
+    ) -> None:
+        self.name = self.type = ""
+        self.default, self.default_factory = default, default_factory
+        self.init, self.repr, self.compare, self.kw_only = init, repr, compare, kw_only
 
 
 def _dataclass(
@@ -30,39 +52,163 @@ def _dataclass(
     """A class decorator with the options of `dataclasses.dataclass`."""
 
     def made(plain: type) -> type:
-        cls: type = dataclasses.dataclass(plain, init=False, repr=False, eq=False, slots=slots, kw_only=kw_only)
-        fields = dataclasses.fields(cls)
-        methods: dict[str, Any] = {"__init__": _Init(cls, fields, frozen=frozen)}
-        if repr:
-            methods["__repr__"] = _repr([field.name for field in fields if field.repr])
-        if eq:
-            methods |= _comparison([field.name for field in fields if field.compare], frozen=frozen)
-        if frozen:
-            methods |= {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
-        if frozen and slots:
-            methods |= {"__getstate__": _state, "__setstate__": _set_state}
-        for name, method in methods.items():
-            if name not in plain.__dict__ or (name == "__hash__" and plain.__hash__ is None):
-                setattr(cls, name, method)
-        return cls
+        own = [_named(plain.__dict__.get(name, _ABSENT), name, kind, kw_only) for name, kind in _annotated(plain)]
+        inherited = chain.from_iterable(getattr(base, _FIELDS, ()) for base in plain.__mro__[-1:0:-1])
+        fields = tuple({field.name: field for field in (*inherited, *own)}.values())
+        methods = _methods(fields, frozen=frozen, slots=slots, repr=repr, eq=eq)
+        options = SimpleNamespace(init=True, repr=repr, eq=eq, order=False, unsafe_hash=False, frozen=frozen)
+        facts = {_FIELDS: fields, "__dataclass_fields__": _StandardFields(fields), "__dataclass_params__": options}
+        missing = {
+            name: method
+            for name, method in methods.items()
+            if name not in plain.__dict__ or (name == "__hash__" and plain.__hash__ is None)
+        }
+        return (_with_slots if slots else _with_defaults)(plain, fields, missing | facts)
 
     return made
+
+
+def _methods(fields: tuple[Field, ...], *, frozen: bool, slots: bool, repr: bool, eq: bool) -> dict[str, Any]:
+    """What a class gets, unless it has its own."""
+    methods: dict[str, Any] = {
+        "__init__": _Init(fields, frozen=frozen),
+        "__replace__": _replace,
+        "__match_args__": tuple(field.name for field in fields if field.init and not field.kw_only),
+    }
+    if repr:
+        methods["__repr__"] = _repr([field.name for field in fields if field.repr])
+    if eq:
+        methods |= _comparison([field.name for field in fields if field.compare], frozen=frozen)
+    if frozen:
+        methods |= {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
+    if frozen and slots:
+        methods |= {"__getstate__": _state, "__setstate__": _set_state}
+    return methods
+
+
+def _annotated(plain: type) -> list[tuple[str, str]]:
+    """Names and types of the fields that a class itself has, in their order."""
+    return [(name, kind) for name, kind in plain.__annotations__.items() if "ClassVar[" not in kind]
+
+
+def _named(given: Any, name: str, kind: str, kw_only: bool) -> Field:  # noqa: FBT001 - an option, as of the decorator
+    """The field of an annotation. Raises ValueError for a default that instances would share and change."""
+    field = given if isinstance(given, Field) else Field(default=given)
+    if field.default.__class__.__hash__ is None:
+        raise ValueError(f"mutable default {type(field.default)} for field {name} is not allowed: use default_factory")
+    field.name, field.type = name, kind
+    field.kw_only = kw_only if field.kw_only is None else field.kw_only
+    return field
+
+
+def _with_slots(plain: type, fields: tuple[Field, ...], more: dict[str, Any]) -> type:
+    """The class made anew, with a slot for each field that its bases have none for."""
+    inherited = {slot for base in plain.__mro__[1:-1] for slot in _slots_of(base)}
+    names = [field.name for field in fields]
+    dropped = {*names, "__dict__", "__weakref__"}
+    kept = {name: value for name, value in plain.__dict__.items() if name not in dropped}
+    slots = tuple(name for name in names if name not in inherited)
+    namespace = {**kept, **more, "__slots__": slots, "__qualname__": plain.__qualname__}
+    return _introduced(type(plain)(plain.__name__, plain.__bases__, namespace))
+
+
+def _slots_of(base: type) -> tuple[str, ...]:
+    slots = base.__dict__.get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else tuple(slots)
+
+
+def _with_defaults(plain: type, fields: tuple[Field, ...], more: dict[str, Any]) -> type:
+    """The class itself, with plain defaults as its attributes."""
+    for field in fields:
+        if isinstance(plain.__dict__.get(field.name), Field):
+            if field.default is _ABSENT:
+                delattr(plain, field.name)
+            else:
+                setattr(plain, field.name, field.default)
+    for name, value in more.items():
+        setattr(plain, name, value)
+    return _introduced(plain)
+
+
+def _introduced(cls: type) -> type:
+    """Tell what stands for something of the class which class it is."""
+    for name in ("__init__", "__dataclass_fields__"):
+        if isinstance(found := cls.__dict__[name], _Init | _StandardFields):
+            found.cls = cls
+    return cls
+
+
+class _StandardFields:
+    """Stands for what the standard library knows of the fields of a class, until it is asked for."""
+
+    __slots__ = ("_fields", "cls")
+
+    def __init__(self, fields: tuple[Field, ...]) -> None:
+        self._fields = fields
+        self.cls: type = type(self)
+
+    def __get__(self, instance: object, owner: type | None = None) -> dict[str, Any]:
+        import dataclasses  # noqa: PLC0415 - takes 7 ms, as it imports inspect
+
+        given = {field.name: dataclasses.field(**_options(field)) for field in self._fields}
+        kinds = {field.name: field.type for field in self._fields}
+        alike = type(self.cls.__name__, (), {"__module__": self.cls.__module__, "__annotations__": kinds, **given})
+        found: dict[str, Any] = vars(dataclasses.dataclass(alike, init=False, repr=False, eq=False))[
+            "__dataclass_fields__"
+        ]
+        type.__setattr__(self.cls, "__dataclass_fields__", found)
+        return found
+
+
+def _options(field: Field) -> dict[str, Any]:
+    """What `dataclasses.field` is called with for the same field."""
+    names = ("default", "default_factory", "init", "repr", "compare", "kw_only")
+    return {name: value for name in names if (value := getattr(field, name)) is not _ABSENT}
+
+
+def _fields(of: Any) -> tuple[Field, ...]:
+    """The fields of a class or an instance."""
+    found: tuple[Field, ...] = getattr(of, _FIELDS)
+    return found
+
+
+def _is_dataclass(value: Any) -> bool:
+    """Whether it is a class of this module's decorator, or an instance of one."""
+    return hasattr(value, _FIELDS)
+
+
+def _replace(instance: Any, /, **changes: Any) -> Any:
+    """A new instance, with some fields changed. Raises TypeError, ValueError as `dataclasses.replace` does."""
+    for field in _fields(instance):
+        if field.init and field.name not in changes:
+            changes[field.name] = getattr(instance, field.name)
+        elif not field.init and field.name in changes:
+            raise ValueError(f"field {field.name} is declared with init=False, it cannot be specified with replace()")
+    return instance.__class__(**changes)
+
+
+def _asdict(instance: Any) -> dict[str, Any]:
+    """Its fields by their names, and those of what they hold."""
+    from dataclasses import asdict  # noqa: PLC0415 - as above
+
+    return asdict(instance)
 
 
 class _Init:
     """Stands for the `__init__` of a class until somebody asks for it, or calls it more than a few times."""
 
-    __slots__ = ("_calls", "_cls", "_fields", "_frozen")
+    __slots__ = ("_calls", "_fields", "_frozen", "cls")
 
-    def __init__(self, cls: type, fields: tuple[Field, ...], *, frozen: bool) -> None:
-        self._cls, self._fields, self._frozen, self._calls = cls, fields, frozen, 0
+    def __init__(self, fields: tuple[Field, ...], *, frozen: bool) -> None:
+        self._fields, self._frozen, self._calls = fields, frozen, 0
+        self.cls: type = type(self)
 
     def __get__(self, instance: object, owner: type | None = None) -> Callable[..., None]:
         self._calls += 1
         if instance is not None and self._calls <= CALLS_UNCOMPILED:
             return partial(self._set_fields, instance)
-        init = _init(self._cls, self._fields, frozen=self._frozen)
-        type.__setattr__(self._cls, "__init__", init)
+        init = _init(self.cls, self._fields, frozen=self._frozen)
+        type.__setattr__(self.cls, "__init__", init)
         return init if instance is None else MethodType(init, instance)
 
     def _set_fields(self, instance: Any, /, *plain: Any, **named: Any) -> None:
@@ -73,17 +219,17 @@ class _Init:
         required = {field.name for field in fields if not (_is_made(field) or _has_default(field))}
         is_wrong = len(given) < len(plain) + len(named)  # too many, or one given twice
         if is_wrong or not required <= given.keys() <= {field.name for field in fields}:
-            _init(self._cls, self._fields, frozen=self._frozen)(instance, *plain, **named)
+            _init(self.cls, self._fields, frozen=self._frozen)(instance, *plain, **named)
             return
         put = object.__setattr__ if self._frozen else setattr
         for field in self._fields:
             if field.name in given:
                 put(instance, field.name, given[field.name])
-            elif field.default_factory is not dataclasses.MISSING:
+            elif _is_made(field):
                 put(instance, field.name, field.default_factory())
             elif _has_default(field):
                 put(instance, field.name, field.default)
-        if hasattr(self._cls, "__post_init__"):
+        if hasattr(self.cls, "__post_init__"):
             instance.__post_init__()
 
 
@@ -112,11 +258,11 @@ def _init(cls: type, fields: tuple[Field, ...], *, frozen: bool) -> Callable[...
 
 
 def _is_made(field: Field) -> bool:
-    return field.default_factory is not dataclasses.MISSING
+    return field.default_factory is not _ABSENT
 
 
 def _has_default(field: Field) -> bool:
-    return field.default is not dataclasses.MISSING
+    return field.default is not _ABSENT
 
 
 def _parameter(field: Field) -> str:
@@ -156,25 +302,38 @@ def _comparison(names: list[str], *, frozen: bool) -> dict[str, Any]:
 
 
 def _refuse_to_set(self: object, name: str, value: object) -> NoReturn:  # noqa: ARG001 - as object.__setattr__
-    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+    raise _frozen_error(f"cannot assign to field {name!r}")
 
 
 def _refuse_to_delete(self: object, name: str) -> NoReturn:  # noqa: ARG001 - as object.__delattr__
-    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+    raise _frozen_error(f"cannot delete field {name!r}")
+
+
+def _frozen_error(reason: str) -> AttributeError:
+    from dataclasses import FrozenInstanceError  # noqa: PLC0415 - as above
+
+    return FrozenInstanceError(reason)
 
 
 def _state(self: Any) -> list[Any]:
-    return [getattr(self, field.name) for field in dataclasses.fields(self)]
+    return [getattr(self, field.name) for field in _fields(self)]
 
 
 def _set_state(self: Any, state: list[Any]) -> None:
-    for field, value in zip(dataclasses.fields(self), state, strict=True):
+    for field, value in zip(_fields(self), state, strict=True):
         object.__setattr__(self, field.name, value)
 
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass
+    from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 else:
-    dataclass = _dataclass
+    asdict, dataclass, field, fields, is_dataclass, replace = (
+        _asdict,
+        _dataclass,
+        Field,
+        _fields,
+        _is_dataclass,
+        _replace,
+    )
 
-__all__ = ["dataclass"]
+__all__ = ["asdict", "dataclass", "field", "fields", "is_dataclass", "replace"]

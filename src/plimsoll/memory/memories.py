@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Literal, TypeAlias, get_args
 
 from plimsoll.errors import Closes, ErrorCatcher, SettingError
 from plimsoll.light.brief import Fact, ShortRepr
+from plimsoll.light.dataclass import replace
 from plimsoll.limits import MEMORIES_MAX, MEMORY_TEXT_CHARS_MAX
 from plimsoll.memory.meaning import meaning_of
 from plimsoll.memory.merging import Merging, with_earlier, without_origins

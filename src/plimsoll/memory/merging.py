@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
+from plimsoll.light.dataclass import replace
 from plimsoll.memory.meaning import contradicts, meaning_of, says_same
 from plimsoll.protocols import Memory, Speaker
 

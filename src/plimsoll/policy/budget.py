@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import field
 from enum import IntEnum
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from plimsoll.errors import SettingError
 from plimsoll.light.brief import JsonReady
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field
 from plimsoll.policy.validation import integer, ratio, short_repr
 
 Mark: TypeAlias = float | int | tuple[float, int]

@@ -6,14 +6,13 @@ A preset (policy/presets.py) is a named policy; `policy_named` returns one with 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, fields, replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any, TypeAlias, Unpack, get_args
 
 from plimsoll.errors import SettingError
 from plimsoll.light.brief import JsonReady
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field, fields, replace
 from plimsoll.limits import SUMMARIZER_INPUT_TOKENS_MIN
 from plimsoll.policy.budget import Budget, Level, LoadLines, Mark, check_mark, level_named, level_of, mark_tokens
 from plimsoll.policy.presets import (

@@ -7,7 +7,6 @@ first. Steps of one exchange, and of exchanges that follow each other, are taken
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any, Final, Literal
 
 from plimsoll.conversations.conversation import Prepared
@@ -18,7 +17,7 @@ from plimsoll.formats.overflow import Overflow
 from plimsoll.formats.requests import ROUTES, parts_of
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import object_in
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.message import FormatName
 from plimsoll.proxy.gate import MARGIN_TOKENS, Gate, Track, may_hold_media
 from plimsoll.proxy.links import ResponseLinks

@@ -10,11 +10,10 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import asdict, dataclass
 from plimsoll.light.regex import regex
 from plimsoll.limits import RECALL_QUERY_CHARS_MAX
 from plimsoll.protocols import TokenCounter

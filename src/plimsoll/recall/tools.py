@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal, TypeAlias, get_args
 
 from plimsoll.compaction.references import place_of, position_named, summary_of
@@ -15,7 +14,7 @@ from plimsoll.compaction.tool_names import TOOL_NAMES, ToolNames
 from plimsoll.errors import ReferenceNotFound, SessionDamaged
 from plimsoll.formats.wire import json_in
 from plimsoll.light.brief import pluralize
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.light.regex import regex
 from plimsoll.policy.validation import one_of
 from plimsoll.protocols import TokenCounter

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -23,7 +22,7 @@ from plimsoll.formats.format import Format
 from plimsoll.formats.intake import Received, received
 from plimsoll.formats.registry import format_named
 from plimsoll.formats.wire import ascii_text, has_halves
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.message import Message, Part, ToolResult, Wire
 from plimsoll.protocols import Record, RecordDraft
 from plimsoll.records.replay import Arrival, ViewState

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
 from typing import Any
 
 from plimsoll.compaction.readers import Reader
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field, replace
 from plimsoll.protocols import Record
 from plimsoll.records.stats import Stats
 from plimsoll.records.usage import learnt

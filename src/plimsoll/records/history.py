@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -18,7 +17,7 @@ from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.errors import SessionDamaged
 from plimsoll.formats.format import Format
 from plimsoll.formats.words import words_of
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field, replace
 from plimsoll.message import Message, Part, Reasoning, Text, ToolResult, Wire
 from plimsoll.protocols import Record, SessionLog
 from plimsoll.records.compactions import record_at

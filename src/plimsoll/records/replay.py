@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import field, replace
 from typing import Any, NamedTuple
 
 from plimsoll.compaction.bound import unbound_at
@@ -18,7 +17,7 @@ from plimsoll.compaction.settle import Sending, is_ready, unanswered
 from plimsoll.compaction.tally import AWAKE_MESSAGES, Tally
 from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.formats.format import Format
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field, replace
 from plimsoll.message import Message, Wire
 from plimsoll.policy.budget import Level
 from plimsoll.protocols import Record, SessionLog

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 
 from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.formats.format import Format
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field
 from plimsoll.protocols import Record, SessionLog
 from plimsoll.records.compactions import last_readable_compaction
 from plimsoll.records.facts import Facts

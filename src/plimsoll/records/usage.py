@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
 from typing import Any
 
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import asdict, dataclass, replace
 from plimsoll.limits import SETTING_TOKENS_MAX
 from plimsoll.protocols import SessionLog
 from plimsoll.tokens.calibrate import Calibrator

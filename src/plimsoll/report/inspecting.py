@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from plimsoll.compaction.meter import ContextMeter
 from plimsoll.compaction.result import Report
+from plimsoll.light.dataclass import replace
 from plimsoll.records.usage import Usage
 from plimsoll.report.inspection import Inspection
 from plimsoll.report.measure import Subject, likely_counter, measured

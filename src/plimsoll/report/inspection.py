@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
 from typing import Any
 
 from plimsoll.compaction.plan import Action
 from plimsoll.compaction.result import Report
 from plimsoll.light.brief import Fact, JsonReady, ShortRepr
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field
 from plimsoll.report.figures import named
 from plimsoll.report.measure import Measure
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
 from typing import Any, Literal, TypeAlias
 
 from plimsoll.compaction.meter import ContextMeter
 from plimsoll.formats.system_text import system_message
 from plimsoll.light.brief import Fact, ShortRepr, pluralize
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field
 from plimsoll.message import FormatName, Message
 from plimsoll.records.usage import Usage
 from plimsoll.report.figures import number, share, when

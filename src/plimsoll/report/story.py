@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import Any, assert_never
 
 from plimsoll.compaction.plan import Action
 from plimsoll.formats.registry import decode_all
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field
 from plimsoll.message import FormatName, Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.records.usage import Usage
 from plimsoll.report.figures import named

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, field
 from typing import Any, assert_never
 
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import asdict, dataclass, field
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.report.figures import named
 from plimsoll.tokens.framing import MessageCounter

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from plimsoll.compaction import readers
 from plimsoll.compaction.engine import untouched
@@ -15,7 +14,7 @@ from plimsoll.compaction.readers import Reader
 from plimsoll.compaction.summary_message import is_summary_or_notice
 from plimsoll.compaction.task import Task
 from plimsoll.compaction.view_message import Origin, ViewMessage
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.message import Message, Wire
 from plimsoll.policy.budget import Level
 from plimsoll.records.compactions import IMPORT

@@ -6,7 +6,6 @@ Most functions are generators, since they may ask a model; compaction/drive.py r
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -28,7 +27,7 @@ from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.compaction.working_view import WorkingView
 from plimsoll.compaction.writing import written
 from plimsoll.errors import PlanIsStale, SettingError
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.policy.budget import Level
 from plimsoll.policy.policy import PolicyChoice, policy_of
 from plimsoll.policy.validation import integer, text_or_none

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import Any
 
 from plimsoll.formats.atoms import has_reasoning
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field
 from plimsoll.message import Message
 from plimsoll.protocols import Record, RecordDraft
 from plimsoll.records.arrival import as_stored

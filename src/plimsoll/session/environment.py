@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, replace
 from typing import Any
 
 from plimsoll.environment.activity import tool_context, topics
@@ -22,6 +21,7 @@ from plimsoll.environment.layers_text import context_text, relevance_scores
 from plimsoll.environment.workspace import project_folder, system_context, workspace_context
 from plimsoll.errors import FormatError, LimitExceeded, SettingError
 from plimsoll.formats.wire import copied
+from plimsoll.light.dataclass import asdict, replace
 from plimsoll.limits import ACTIVITY_MESSAGES_MAX
 from plimsoll.policy.validation import integer, short_repr
 from plimsoll.records.compactions import session_record

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, TypeAlias
 
@@ -12,7 +11,7 @@ from plimsoll.compaction.references import checked, named_text, place_of, positi
 from plimsoll.environment.layers import Filter
 from plimsoll.errors import ReferenceNotFound, SessionDamaged, SettingError
 from plimsoll.formats.wire import copied
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.message import Message
 from plimsoll.policy.validation import integer, number_or_none, short_repr, unix_ms
 from plimsoll.protocols import Record

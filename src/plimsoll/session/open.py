@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -30,6 +29,7 @@ from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import format_named
 from plimsoll.formats.system_text import checked_system
 from plimsoll.light.brief import pluralize
+from plimsoll.light.dataclass import asdict, replace
 from plimsoll.limits import SESSION_TITLE_CHARS_MAX
 from plimsoll.message import FormatName
 from plimsoll.policy.policy import Policy, PolicyChoice, policy_named, policy_of

@@ -6,10 +6,10 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from plimsoll.errors import PlimsollError, SessionNotFound, SessionSkipped, SettingError, UnsafeName, warn
+from plimsoll.light.dataclass import replace
 from plimsoll.limits import RECALL_SEGMENT_CHARS_MAX
 from plimsoll.policy.validation import one_of, short_repr
 from plimsoll.protocols import SessionLog, Store, TokenCounter

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import wraps
 from threading import RLock
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
@@ -25,6 +24,7 @@ from plimsoll.compaction.writing import ViewWriter, written
 from plimsoll.errors import ReferenceNotFound, SessionClosed, SessionDamaged, SettingError
 from plimsoll.formats.intake import decode_received, received
 from plimsoll.formats.wire import copied
+from plimsoll.light.dataclass import replace
 from plimsoll.message import Message, MessageLike
 from plimsoll.policy.budget import Check, Level
 from plimsoll.policy.validation import boolean, short_repr

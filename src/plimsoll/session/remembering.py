@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from plimsoll.compaction.drive import drive
 from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.task import SummaryReply, SummaryRequest
 from plimsoll.errors import ErrorCatcher, MemoryWarning, StoreUnusable, on_failure, warn
+from plimsoll.light.dataclass import replace
 from plimsoll.limits import MEMORY_ANSWER_S, MEMORY_OFFER_S
 from plimsoll.records.compactions import session_record
 from plimsoll.session.environment import recorded

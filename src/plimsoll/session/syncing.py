@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.compaction.drive import AsyncSummarizer, adrive, drive
@@ -15,6 +14,7 @@ from plimsoll.formats.cache_marks import leading_marks
 from plimsoll.formats.detect import tool_list
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.system_text import system_message
+from plimsoll.light.dataclass import replace
 from plimsoll.message import MessageLike
 from plimsoll.policy.budget import Budget
 from plimsoll.policy.validation import integer

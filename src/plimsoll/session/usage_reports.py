@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from plimsoll.compaction.settle import is_placeholder
 from plimsoll.compaction.tally import Tally
 from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.errors import UnseenTokensWarning, warn
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.policy.validation import integer
 from plimsoll.records.usage import Usage, usage_from, whole_prompt
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import takewhile
 from threading import RLock
 from typing import Final, Protocol
 
 from plimsoll.errors import Closes, FormatError, NewerFormat, SessionClosed, SessionDamaged, StoreUnusable
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.protocols import Damage, Record, RecordCheck, RecordDraft
 from plimsoll.store.findings import Bad, DamageFindings
 from plimsoll.store.indexes import HoldsIndex

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field
 from threading import Lock as Mutex
 from threading import RLock
 from types import MappingProxyType
 from typing import Any
 
 from plimsoll.errors import ReferenceNotFound, SessionBusy, SessionExists, SessionNotFound, SettingError, StoreFull
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field
 from plimsoll.protocols import SessionInfo
 from plimsoll.store.blobs import checked_blob, checked_reference, digest_of, only_match
 from plimsoll.store.header import checked_lines, header_line, newest_first, refuse_newer, session_info

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
+from plimsoll.light.dataclass import replace
 from plimsoll.protocols import Damage, Record
 from plimsoll.store.folder import Folder
 from plimsoll.store.jsonl_lines import JsonlLines

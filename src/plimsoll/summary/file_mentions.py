@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, field
 from typing import Any
 
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import asdict, dataclass, field
 from plimsoll.light.regex import regex
 from plimsoll.limits import MENTIONED_FILES_MAX
 from plimsoll.message import Message, Text, ToolCall

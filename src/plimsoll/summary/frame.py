@@ -7,12 +7,11 @@ computed from header and body, so text that only looks like a summary is treated
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from plimsoll.formats.provenance import TAG_HEX, is_tagged, notice, tag_of, verified_notice
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field
 from plimsoll.light.regex import regex
 
 Language: TypeAlias = Literal["en", "zh"]

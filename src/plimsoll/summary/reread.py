@@ -7,10 +7,10 @@ layout (a model's prose, Chinese dialogue by topic, the rest of a cut) is kept a
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
+from plimsoll.light.dataclass import replace
 from plimsoll.light.regex import regex
 from plimsoll.summary.frame import omitted, recognise
 from plimsoll.summary.labels import CHINESE, ENGLISH, Labels, by_several

@@ -8,12 +8,11 @@ recency. The size of the constant content is then the remainder of the newest re
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
 from math import ceil, exp, isfinite, log, sqrt
 from typing import Any
 
 from plimsoll.errors import SettingError
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import asdict, dataclass, fields, replace
 from plimsoll.limits import SETTING_TOKENS_MAX
 
 DIFFERENCE_TOKENS_MIN = 200

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache, lru_cache
-from inspect import iscoroutine
 from itertools import count as numbers
 from math import ceil
 from operator import index
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from plimsoll.errors import CounterError, ErrorCatcher, SettingError
+from plimsoll.light.dataclass import replace
 from plimsoll.limits import SETTING_TOKENS_MAX
 from plimsoll.policy.validation import short_repr
 from plimsoll.tokens.cache import CachingCounter
@@ -80,7 +80,7 @@ class CustomCounter:
         if guarded.error is not None:
             reason = f"it raised {type(guarded.error).__name__}: {guarded.error}"[:300]
             raise CounterError(self.name, reason) from guarded.error
-        if iscoroutine(answer):
+        if isinstance(answer, CoroutineType):
             answer.close()
         if isinstance(answer, bool) or not hasattr(answer, "__index__"):
             raise CounterError(self.name, f"it returned {type(answer).__name__}, not an integer")

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from plimsoll.errors import SettingError, UnknownModelWarning, warn
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.light.packages import package_file
 from plimsoll.light.regex import regex
 from plimsoll.limits import REGISTRY_FILE_SIZE_BYTES_MAX, REGISTRY_WARNINGS_MAX, SETTING_TOKENS_MAX

@@ -7,12 +7,11 @@ provider would refuse (orphans, blank text, thinking with nothing after it) is d
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
 
 from plimsoll.compaction.normalize import normalize
 from plimsoll.errors import FormatError, LimitExceeded
 from plimsoll.formats.registry import FORMATS, decode_all, format_named
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field
 from plimsoll.message import FormatName, Message, Wire
 from plimsoll.transcripts.values import MADE, Finding, Viewed
 

@@ -9,10 +9,10 @@ answer, with all its results. API errors are not sent. Results named by a `micro
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from plimsoll.light.dataclass import replace
 from plimsoll.light.regex import regex
 from plimsoll.message import Message, Part, Text, ToolCall
 from plimsoll.records.usage import Usage

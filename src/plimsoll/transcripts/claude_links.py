@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import field
 from typing import Any
 
 from plimsoll.compaction.references import runs_of
 from plimsoll.errors import LimitExceeded
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field
 from plimsoll.limits import TRANSCRIPT_COMPACTIONS_MAX
 from plimsoll.transcripts import tree
 from plimsoll.transcripts.lines import list_of, mapping_of, maybe_count, maybe_text, text_in, text_of

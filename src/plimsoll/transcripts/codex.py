@@ -9,12 +9,12 @@ output `aborted`, and outputs without a call are dropped.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from plimsoll.compaction.references import runs_of
 from plimsoll.errors import LimitExceeded
+from plimsoll.light.dataclass import replace
 from plimsoll.limits import TRANSCRIPT_COMPACTIONS_MAX
 from plimsoll.message import Wire
 from plimsoll.transcripts.blocks import read_message

@@ -6,10 +6,9 @@ Constants and order of steps follow the tool's public source (rollout reconstruc
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import Any
 
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field
 from plimsoll.message import Wire
 from plimsoll.transcripts.lines import list_of, mapping_of, maybe_count, text_in, text_of
 from plimsoll.transcripts.values import Finding

@@ -5,13 +5,13 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from plimsoll.errors import FormatError
 from plimsoll.formats.detect import RequestContext, detect
+from plimsoll.light.dataclass import replace
 from plimsoll.message import FormatName, Wire
 from plimsoll.transcripts import lines
 from plimsoll.transcripts.source import Readable, Source, stem_of

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 from plimsoll.compaction.references import runs_of
 from plimsoll.formats.anthropic.codec import labelled_text
 from plimsoll.formats.convert import convert
 from plimsoll.formats.turns import OPENING
+from plimsoll.light.dataclass import replace
 from plimsoll.message import FormatName, Wire
 from plimsoll.records.usage import Usage
 from plimsoll.transcripts.claude_write import ClaudeWriter

@@ -12,11 +12,11 @@ The texts around summaries and shell commands are those of the tool's public sou
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from plimsoll.compaction.readers import PI
+from plimsoll.light.dataclass import replace
 from plimsoll.light.regex import regex
 from plimsoll.message import Wire
 from plimsoll.records.usage import Usage

@@ -14,12 +14,11 @@ import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias
 
 from plimsoll.errors import FormatError, LimitExceeded, MissingExtra, SettingError, SourceChanged, StoreUnusable
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field, replace
 from plimsoll.limits import (
     ARCHIVE_RATIO_MAX,
     ARCHIVE_SIZE_BYTES_FREE,

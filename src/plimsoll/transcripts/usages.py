@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
+from plimsoll.light.dataclass import replace
 from plimsoll.message import Wire
 from plimsoll.records.usage import Usage, usage_of
 from plimsoll.transcripts.lines import mapping_of, maybe_count, text_of

@@ -5,11 +5,10 @@ from __future__ import annotations
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field
 from plimsoll.limits import TIME_MS_MAX
 from plimsoll.message import Wire
 from plimsoll.records.usage import Usage

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from plimsoll.light.brief import pluralize
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.light.regex import regex
 from plimsoll.limits import TOOL_ARGUMENT_DEPTH_MAX
 from plimsoll.truncation.marker import MarkerLanguage, language_of

@@ -6,7 +6,6 @@ import copy
 import dataclasses
 import inspect
 import pickle
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -15,38 +14,38 @@ import pytest
 from plimsoll.light import dataclass as quick
 
 
-def classes(dataclass: Callable[..., Any]) -> dict[str, type]:
-    """The same classes by one decorator: what the package has of kinds of fields and options."""
+def classes(library: Any) -> dict[str, type]:
+    """The same classes by one module's decorator: what the package has of kinds of fields and options."""
 
-    @dataclass(frozen=True, slots=True, kw_only=True)
+    @library.dataclass(frozen=True, slots=True, kw_only=True)
     class Frozen:
         """Docs."""
 
         number: int
-        words: list[str] = dataclasses.field(default_factory=list)
+        words: list[str] = library.field(default_factory=list)
         text: str = "x"
-        secret: str = dataclasses.field(default="s", repr=False, compare=False)
+        secret: str = library.field(default="s", repr=False, compare=False)
 
-    @dataclass(frozen=True, slots=True, kw_only=True)
+    @library.dataclass(frozen=True, slots=True, kw_only=True)
     class Derived(Frozen):
         """Docs."""
 
         more: int = 3
 
-    @dataclass(slots=True)
+    @library.dataclass(slots=True)
     class Open:
         """Docs."""
 
         number: int
         text: str = "x"
-        made: dict[str, int] = dataclasses.field(default_factory=dict)
-        double: int = dataclasses.field(init=False)
-        fixed: int = dataclasses.field(init=False, default=7)
+        made: dict[str, int] = library.field(default_factory=dict)
+        double: int = library.field(init=False)
+        fixed: int = library.field(init=False, default=7)
 
         def __post_init__(self) -> None:
             self.double = 2 * self.number
 
-    @dataclass(frozen=True, kw_only=True, repr=False)
+    @library.dataclass(frozen=True, kw_only=True, repr=False)
     class Unslotted:
         """Docs."""
 
@@ -56,7 +55,7 @@ def classes(dataclass: Callable[..., Any]) -> dict[str, type]:
         def double(self) -> int:
             return 2 * self.number
 
-    @dataclass(slots=True, eq=False)
+    @library.dataclass(slots=True, eq=False)
     class Same:
         """Docs."""
 
@@ -65,7 +64,7 @@ def classes(dataclass: Callable[..., Any]) -> dict[str, type]:
     return {cls.__name__: cls for cls in (Frozen, Derived, Open, Unslotted, Same)}
 
 
-OURS, THEIRS = classes(quick.dataclass), classes(dataclasses.dataclass)
+OURS, THEIRS = classes(quick), classes(dataclasses)
 GIVEN: list[tuple[str, dict[str, Any]]] = [
     ("Frozen", {"number": 1}),
     ("Frozen", {"number": 2, "words": ["a"], "text": "y", "secret": "t"}),
@@ -90,7 +89,7 @@ GIVEN: list[tuple[str, dict[str, Any]]] = [
 )
 def test_the_first_calls_and_those_that_are_compiled_are_alike(plain: Any, named: dict[str, Any]) -> None:
     """By position and by name, with too few arguments, too many, one twice and one that is none: the standard library's words."""
-    cls, theirs = classes(quick.dataclass)["Open"], THEIRS["Open"]
+    cls, theirs = classes(quick)["Open"], THEIRS["Open"]
     for _ in range(quick.CALLS_UNCOMPILED + 2):
         assert outcome(cls, plain, named) == outcome(theirs, plain, named)
 
@@ -115,6 +114,53 @@ def test_instances_are_as_the_standard_library_makes_them(name: str, given: dict
     assert (ours == OURS[name](**given)) is (theirs == THEIRS[name](**given))
     assert ours != changed
     assert ours.__eq__(object()) is NotImplemented
+
+
+@pytest.mark.parametrize(("name", "given"), GIVEN)
+def test_the_functions_of_the_module_do_what_those_of_the_standard_library_do(name: str, given: dict[str, Any]) -> None:
+    """Fields with their options, fields as data, and copies with changes: of our classes, by ours and by theirs."""
+    one = OURS[name](**given)
+    assert [field.name for field in quick.fields(one)] == [field.name for field in dataclasses.fields(one)]
+    assert list(map(options, dataclasses.fields(OURS[name]))) == list(map(options, dataclasses.fields(THEIRS[name])))
+    assert quick.asdict(one) == dataclasses.asdict(one)
+    assert quick.asdict(quick.replace(one, number=9)) == dataclasses.asdict(dataclasses.replace(one, number=9))
+    assert quick.is_dataclass(one)
+    assert quick.is_dataclass(OURS[name])
+    assert not quick.is_dataclass(THEIRS[name])
+
+
+def options(field: dataclasses.Field[Any]) -> dict[str, Any]:
+    """What a field of the standard library says of itself."""
+    return {name: getattr(field, name) for name in dataclasses.Field.__slots__}
+
+
+def test_fields_that_are_not_given_are_not_replaced() -> None:
+    """As the standard library refuses it."""
+    for library, cls in ((quick, OURS["Open"]), (dataclasses, THEIRS["Open"])):
+        with pytest.raises(ValueError, match="field fixed is declared with init=False"):
+            library.replace(cls(number=1), fixed=2)  # type: ignore[attr-defined]
+
+
+def test_a_default_that_instances_would_share_is_refused() -> None:
+    """As the standard library refuses it, when the class is made."""
+    for library in (quick, dataclasses):
+        with pytest.raises(ValueError, match="mutable default <class 'list'> for field words is not allowed"):
+
+            @library.dataclass(slots=True)  # type: ignore[attr-defined]
+            class _Shared:
+                words: list[str] = []  # noqa: RUF012 - refused
+
+
+def test_a_class_of_the_standard_library_extends_one_of_ours() -> None:
+    """It takes over the fields, and whether they may change."""
+
+    @dataclasses.dataclass(frozen=True)
+    class Further(OURS["Frozen"]):  # type: ignore[name-defined, misc]
+        further: int = 4
+
+    assert dataclasses.asdict(Further(number=1)) == {"number": 1, "words": [], "text": "x", "secret": "s", "further": 4}
+    with pytest.raises(TypeError, match="cannot inherit non-frozen"):
+        dataclasses.dataclass(type("Open", (OURS["Frozen"],), {}))
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -176,7 +222,7 @@ def test_instances_are_copied_and_pickled() -> None:
 
 def test_no_method_is_compiled_before_the_class_is_called() -> None:
     """Importing a class makes nothing of it; after some instances, or for whoever looks, there is a function that stays."""
-    cls = classes(quick.dataclass)["Derived"]
+    cls = classes(quick)["Derived"]
     assert not inspect.isfunction(vars(cls)["__init__"])
 
     class Own(cls):  # type: ignore[misc, valid-type]

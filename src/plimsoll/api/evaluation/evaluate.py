@@ -8,7 +8,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import field
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, cast
@@ -30,7 +29,7 @@ from plimsoll.api.inspect import Inspectable, load
 from plimsoll.errors import ErrorCatcher, FormatError, PlimsollError
 from plimsoll.formats.registry import decode_all
 from plimsoll.formats.words import words_of
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field
 from plimsoll.message import Message
 from plimsoll.policy.policy import PolicyChoice, policy_of
 from plimsoll.policy.validation import ratio, text_or_none

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
 from functools import cached_property
 from typing import Final
 
 from plimsoll.api.evaluation.matching import TERMS_MIN, words
 from plimsoll.api.evaluation.values import Probe, ProbeKind
 from plimsoll.formats.wire import object_in
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field, replace
 from plimsoll.light.regex import regex
 from plimsoll.message import Message, Text, ToolCall
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.api.evaluation.evaluate import tallied, text_of
@@ -14,7 +13,7 @@ from plimsoll.errors import SettingError
 from plimsoll.formats.registry import decode_all
 from plimsoll.formats.wire import object_in
 from plimsoll.light.brief import Fact, ShortRepr, pluralize
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field, replace
 from plimsoll.message import Message, ToolCall
 from plimsoll.policy.validation import short_repr, text_or_none
 from plimsoll.session.session import Session

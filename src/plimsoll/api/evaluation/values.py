@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from typing import Any, Literal, TypeAlias
 
 from plimsoll.light.brief import Fact, JsonReady, ShortRepr, pluralize
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field
 
 ProbeKind: TypeAlias = Literal["request", "constraint", "decision", "value", "file", "outcome", "error", "statement"]
 Match: TypeAlias = Literal["words", "exact", "path"]

@@ -6,7 +6,6 @@ import json
 import shlex
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias, cast
@@ -18,7 +17,7 @@ from plimsoll.errors import CannotFit, SettingError, on_failure
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.registry import decode_all, format_named
 from plimsoll.formats.wire import json_in
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field, replace
 from plimsoll.limits import TRANSCRIPT_SIZE_BYTES_MAX
 from plimsoll.message import FormatName, Message, ToolResult, text_message
 from plimsoll.policy.policy import PolicyChoice

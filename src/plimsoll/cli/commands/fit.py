@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import plimsoll
 from plimsoll.cli.options import FORMAT_NAMES, add_budget, add_file, add_out, add_summarizer, option
 from plimsoll.cli.output import DONE, emit, json_text, tell, working
 from plimsoll.cli.source import is_session, open_session, preload, read, summarizer_of
+from plimsoll.light.dataclass import replace
 
 if TYPE_CHECKING:
     from plimsoll.cli.container import Container

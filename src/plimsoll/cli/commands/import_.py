@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from dataclasses import asdict
 
 import plimsoll
 from plimsoll.cli.options import TOOL_NAMES, add_budget, add_store, budget_of, count, flag, option
 from plimsoll.cli.output import DONE, Refused, WrongUsage, note, print_json, say, show, working
 from plimsoll.cli.source import label_of, load, note_findings, read_raw, readable
 from plimsoll.errors import SessionExists
+from plimsoll.light.dataclass import asdict
 from plimsoll.report.figures import number, pluralize, size, when
 from plimsoll.report.terminal import table
 

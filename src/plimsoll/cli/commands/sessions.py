@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
 
 import plimsoll
 from plimsoll.cli.options import add_store, flag
 from plimsoll.cli.output import DONE, print_json, say, show
+from plimsoll.light.dataclass import asdict
 from plimsoll.report.figures import size, when
 from plimsoll.report.terminal import table
 

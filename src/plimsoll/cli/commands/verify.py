@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import asdict
 from typing import Any
 
 import plimsoll
 from plimsoll.cli.options import add_name, flag, option
 from plimsoll.cli.output import DONE, Refused, WrongUsage, print_json, say, show, working
 from plimsoll.errors import SessionDamaged
+from plimsoll.light.dataclass import asdict
 from plimsoll.report.figures import pluralize
 from plimsoll.report.terminal import table
 

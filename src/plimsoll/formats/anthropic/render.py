@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from plimsoll.formats.anthropic.codec import NO_OUTPUT, RAW_ARGUMENTS, block_of, encode, labelled_text
@@ -15,6 +14,7 @@ from plimsoll.formats.reasoning import signed_by_anthropic
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.turns import OPENING, Turn, is_piece, turns_of
 from plimsoll.formats.wire import copied, parsed_object
+from plimsoll.light.dataclass import replace
 from plimsoll.message import Media, Message, Reasoning, Text, ToolCall, ToolResult
 
 

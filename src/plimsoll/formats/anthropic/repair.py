@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from plimsoll.formats.anthropic.codec import RAW_ARGUMENTS, result_content, unlabelled_text
@@ -11,6 +10,7 @@ from plimsoll.formats.anthropic.validate import has_source, is_text, is_whole, m
 from plimsoll.formats.cache_marks import is_mark
 from plimsoll.formats.checks import in_words, is_name, tool_name
 from plimsoll.formats.wire import arguments_text, copied, parsed_object
+from plimsoll.light.dataclass import replace
 from plimsoll.message import Media, Message, Part, Reasoning, Text, ToolCall, ToolResult, Wire
 
 _MEDIA: Final = ("image", "document")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from plimsoll.formats.format import Loss, Rendered
@@ -11,6 +10,7 @@ from plimsoll.formats.media import chat_block
 from plimsoll.formats.openai_chat.codec import encode
 from plimsoll.formats.portable import ContentPart, Portable, rendered, words_and_media
 from plimsoll.formats.turns import Turn
+from plimsoll.light.dataclass import replace
 from plimsoll.message import Media, Message, Reasoning, Text, ToolCall, ToolResult
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from plimsoll.formats.format import Loss, Rendered
@@ -13,6 +12,7 @@ from plimsoll.formats.portable import Block, ContentPart, Portable, rendered, wo
 from plimsoll.formats.reasoning import known_to_openai
 from plimsoll.formats.turns import Turn
 from plimsoll.formats.wire import copied
+from plimsoll.light.dataclass import replace
 from plimsoll.message import Media, Message, Reasoning, Text, ToolCall, ToolResult
 
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
 SEARCH_MESSAGES_MAX = 64

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
-from dataclasses import field
 from itertools import takewhile
 from operator import lt
 
 from plimsoll.compaction.references import runs_of
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field
 from plimsoll.message import Message
 from plimsoll.records.history import Branch, Run
 from plimsoll.session.edit import Edit

@@ -7,7 +7,6 @@ the messages does not, they are followed by a compaction of that tool and by the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from os import PathLike
 from typing import Any
@@ -20,7 +19,7 @@ from plimsoll.formats.convert import convert
 from plimsoll.formats.format import Converted
 from plimsoll.formats.registry import FORMATS
 from plimsoll.formats.rules import RULES
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.message import FormatName, Wire
 from plimsoll.policy.validation import short_repr, text_or_none
 from plimsoll.records.values import is_plain, moment_of

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
 from os import PathLike
 from typing import Any
 
 from plimsoll.compaction.meter import meter_for
 from plimsoll.errors import SessionExists, UnsafeName, on_failure
 from plimsoll.formats.registry import format_named
+from plimsoll.light.dataclass import replace
 from plimsoll.light.regex import regex
 from plimsoll.limits import FOREIGN_COMPACTIONS_MAX
 from plimsoll.policy.policy import policy_of

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
 from plimsoll.compaction.meter import ContextMeter
 from plimsoll.compaction.readers import Reader
 from plimsoll.compaction.view_message import Origin
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.message import Wire
 from plimsoll.records.usage import Usage
 from plimsoll.session.adopt import Adopted, Adoption

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.compaction.writing import written
 from plimsoll.errors import SettingError, SourceChanged
 from plimsoll.light.brief import pluralize
+from plimsoll.light.dataclass import replace
 from plimsoll.records.usage import Usage
 from plimsoll.session.adopt import Adoption, adopt, as_entries
 from plimsoll.session.recorder import SessionRecorder

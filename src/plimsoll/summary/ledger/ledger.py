@@ -8,14 +8,13 @@ A fact keeps its message position and author. Tool output never becomes a reques
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from plimsoll import limits
 from plimsoll.formats.exchange import OpenCalls
 from plimsoll.formats.text_tools import as_calls
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field, replace
 from plimsoll.message import Message, Text, ToolCall, ToolResult
 from plimsoll.summary import frame
 from plimsoll.summary.ledger import (

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import field
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, field
 from plimsoll.light.regex import regex
 
 State: TypeAlias = Literal["modified", "read"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import deque
 from collections.abc import Mapping
 from enum import Enum
@@ -59,7 +58,7 @@ def _number(value: float) -> float | str:
 
 
 def _is_record(value: object) -> bool:
-    return dataclasses.is_dataclass(value) and not isinstance(value, type)
+    return hasattr(type(value), "__dataclass_fields__")
 
 
 def _text(value: str) -> str:
@@ -86,8 +85,10 @@ def _fields(value: Any) -> list[tuple[object, object]] | None:
     """The keys and values of a mapping or a record; None for other containers."""
     if isinstance(value, Mapping):
         return list(value.items())
-    if dataclasses.is_dataclass(value):
-        return [(field.name, getattr(value, field.name)) for field in dataclasses.fields(value)]
+    if _is_record(value):
+        from dataclasses import fields  # noqa: PLC0415 - imports inspect
+
+        return [(field.name, getattr(value, field.name)) for field in fields(value)]
     names = getattr(type(value), "_fields", None) if isinstance(value, tuple) else None
     return list(zip(names, value, strict=True)) if names else None
 

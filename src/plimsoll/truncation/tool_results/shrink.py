@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from plimsoll.formats.provenance import is_tagged, notice, tag_of, verified_notice
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.light.regex import regex
 from plimsoll.policy.validation import integer
 from plimsoll.truncation import cut_text
