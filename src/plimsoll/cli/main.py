@@ -116,8 +116,7 @@ def _run(words: Sequence[str]) -> int:
         if words[0] == "hook":
             return DONE  # to a coding agent, status 2 would mean that it must not go on
         return done.code if isinstance(done.code, int) else WRONG_USAGE
-    status: int = arguments.run(arguments)
-    return status
+    return arguments.run(arguments) or DONE
 
 
 def _without_command(words: Sequence[str]) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 
 import plimsoll
 from plimsoll.cli.options import add_name, add_summarizer, flag, option, tokens
-from plimsoll.cli.output import DONE, Refused, note, print_json, say, show, working
+from plimsoll.cli.output import Refused, note, print_json, say, show, working
 from plimsoll.cli.source import summarizer_of
 from plimsoll.report.figures import beside, number
 from plimsoll.report.terminal import block, line, planned
@@ -46,11 +46,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_summarizer(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Preview, or carry out."""
     if arguments.preview:
-        return _preview(arguments)
-
+        _preview(arguments)
+        return
     plan, path = _edited(arguments) if arguments.edit else (None, None)
     try:
         asked = summarizer_of(arguments)
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise Refused(f"{error}; the edited summary is in {path}") from error
     if path is not None:
         path.unlink(missing_ok=True)
-    return _done(compaction, unseen, arguments)
+    _done(compaction, unseen, arguments)
 
 
 def _tell_what_is_not_held(session: plimsoll.Session) -> None:
@@ -91,15 +91,14 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"focus": arguments.focus, "policy": arguments.policy, "target_tokens": arguments.target}
 
 
-def _preview(arguments: argparse.Namespace) -> int:
+def _preview(arguments: argparse.Namespace) -> None:
     plan = _plan(arguments)
     if arguments.json:
         print_json(plan.to_dict())
-        return DONE
+        return
     show(planned(plan.report))
     if plan.summary is not None:
         show(line("The summary", "bold"), block(plan.summary))
-    return DONE
 
 
 def _edited(arguments: argparse.Namespace) -> tuple[plimsoll.Plan, Path]:
@@ -151,7 +150,7 @@ def _is_ours(path: Path) -> bool:
     return True
 
 
-def _done(compaction: plimsoll.Compaction, unseen_tokens: int, arguments: argparse.Namespace) -> int:
+def _done(compaction: plimsoll.Compaction, unseen_tokens: int, arguments: argparse.Namespace) -> None:
     if arguments.json:
         print_json(compaction.to_dict())
     elif compaction.id is None:
@@ -159,4 +158,3 @@ def _done(compaction: plimsoll.Compaction, unseen_tokens: int, arguments: argpar
     else:
         sizes = f"{number(compaction.tokens_before)} → {number(compaction.tokens_after)} tokens{beside(unseen_tokens)}"
         say(f"{arguments.name}: {compaction.id} recorded, {sizes}; undo with: plimsoll rollback {arguments.name}")
-    return DONE

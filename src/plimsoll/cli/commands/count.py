@@ -6,7 +6,7 @@ import argparse
 
 import plimsoll
 from plimsoll.cli.options import DEFAULT_MODEL, add_file, add_model, flag
-from plimsoll.cli.output import DONE, print_json, say, show, working
+from plimsoll.cli.output import print_json, say, show, working
 from plimsoll.cli.source import PlainText, is_session, label_of, open_session, preload, read, read_raw
 from plimsoll.report.figures import pluralize
 from plimsoll.report.terminal import count_table
@@ -24,21 +24,21 @@ def add(parser: argparse.ArgumentParser) -> None:
     flag(parser, "--text", "FILE is plain text, whatever it looks like: count it as it is, without any framing")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Weigh and show."""
     preload(arguments.file, arguments.model)
     if arguments.text:
-        return _count_text(arguments, read_raw(arguments.file).decode("utf-8", "replace"))
-
+        _count_text(arguments, read_raw(arguments.file).decode("utf-8", "replace"))
+        return
     try:
         measure = _measured(arguments)
     except PlainText as found:
-        return _count_text(arguments, found.text)
+        _count_text(arguments, found.text)
+        return
     if arguments.json:
         print_json(measure.to_dict())
-        return DONE
-    show(count_table(measure))
-    return DONE
+    else:
+        show(count_table(measure))
 
 
 def _measured(arguments: argparse.Namespace) -> plimsoll.Measure:
@@ -51,7 +51,7 @@ def _measured(arguments: argparse.Namespace) -> plimsoll.Measure:
         return plimsoll.measure(loaded, model=arguments.model, label=label_of(arguments.file))
 
 
-def _count_text(arguments: argparse.Namespace, text: str) -> int:
+def _count_text(arguments: argparse.Namespace, text: str) -> None:
     model = arguments.model or DEFAULT_MODEL
     counter = plimsoll.token_counter(model)
     tokens = counter.upper(text)
@@ -61,4 +61,3 @@ def _count_text(arguments: argparse.Namespace, text: str) -> int:
     else:
         size = f"{pluralize(tokens, 'token')}, {pluralize(len(text), 'character')}"
         say(f"{label_of(arguments.file)}, plain text, {model}: {size}, by {counter.name}")
-    return DONE

@@ -6,7 +6,7 @@ import argparse
 
 import plimsoll
 from plimsoll.cli.options import add_name, flag
-from plimsoll.cli.output import DONE, confirm, print_json, say
+from plimsoll.cli.output import confirm, print_json, say
 from plimsoll.report.figures import pluralize
 
 ABOUT = "Asks first."
@@ -18,7 +18,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     flag(parser, "--yes", "do not ask")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Ask and remove."""
     listed = [*plimsoll.sessions(arguments.store), *plimsoll.sessions(arguments.store, archived=True)]
     messages = next((info.messages for info in listed if info.name == arguments.name), None)
@@ -30,4 +30,3 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"deleted": arguments.name, "messages": messages})
     else:
         say(f"{arguments.name}: deleted")
-    return DONE

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import plimsoll
 from plimsoll.cli.options import add_model, option
-from plimsoll.cli.output import DONE, Refused, WrongUsage, note, print_json, say, show, working
+from plimsoll.cli.output import Refused, WrongUsage, note, print_json, say, show, working
 from plimsoll.report.terminal import line, table
 
 KINDS_SHOWN = "request constraint decision value file outcome error statement".split()
@@ -49,12 +49,13 @@ def _ratio(text: str) -> float:
     return value
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Measure and show."""
     if bool(arguments.files) == bool(arguments.grade):
         raise WrongUsage("name the files to measure, or a folder of sheets with --grade")
     if arguments.grade:
-        return _grade(arguments)
+        _grade(arguments)
+        return
     with working("measuring"):
         evaluation = plimsoll.evaluate(
             arguments.files,
@@ -71,11 +72,10 @@ def run(arguments: argparse.Namespace) -> int:
     questions = plimsoll.write_sheets(evaluation, arguments.blind) if arguments.blind else 0
     if arguments.json:
         print_json(evaluation.to_dict())
-        return DONE
+        return
     _show(evaluation)
     if questions:
         say(f"{questions} questions for blind readers are in {arguments.blind}; its README.txt says how to go on")
-    return DONE
 
 
 def _show(evaluation: plimsoll.Evaluation) -> None:
@@ -126,7 +126,7 @@ def _kinds(evaluation: plimsoll.Evaluation) -> Iterator[list[str]]:
             yield [kind, str(tallies[0].total), *(f"{tally.kept_share:.0%}" if tally else "-" for tally in tallies)]
 
 
-def _grade(arguments: argparse.Namespace) -> int:
+def _grade(arguments: argparse.Namespace) -> None:
     result = plimsoll.grade_sheets(arguments.grade)
     if arguments.json:
         print_json({"missing": result.missing, "means": dict(result.means), "answers": result.answers})
@@ -135,4 +135,3 @@ def _grade(arguments: argparse.Namespace) -> int:
     else:
         for way, mean in result.means.items():
             say(f"{way}: {mean:.2f}")
-    return DONE

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import plimsoll
 from plimsoll.cli.options import FORMAT_NAMES, add_budget, add_file, add_out, add_summarizer, option
-from plimsoll.cli.output import DONE, emit, json_text, tell, working
+from plimsoll.cli.output import emit, json_text, tell, working
 from plimsoll.cli.source import is_session, open_session, preload, read, summarizer_of
 from plimsoll.light.dataclass import replace
 
@@ -33,7 +33,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_out(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Fit and write."""
     preload(arguments.file, arguments.model)
     messages, options, container, size_bytes = _read(arguments)
@@ -49,12 +49,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         result = {"format": options["format"], **fitted.to_dict()}
         emit(f"{json_text(result, indent=2)}\n".encode(), out=arguments.output)
-        return DONE
+        return
     emit(container.text(fitted.messages, fitted.system).encode(), out=arguments.output)
     from plimsoll.report.terminal import planned
 
     tell(planned(fitted.report))
-    return DONE
 
 
 def _read(arguments: argparse.Namespace) -> tuple[list[Any], dict[str, Any], Container, int]:

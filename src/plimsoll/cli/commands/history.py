@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import plimsoll
 from plimsoll.cli.options import add_name, option
-from plimsoll.cli.output import DONE, print_json, say, show, working
+from plimsoll.cli.output import print_json, say, show, working
 from plimsoll.report.figures import beside, named, number, when
 from plimsoll.report.terminal import line, table
 
@@ -26,16 +26,17 @@ def add(parser: argparse.ArgumentParser) -> None:
     option(parser, "ID", "the compaction to report on", nargs="?")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """List, oldest first; or report on one."""
     if arguments.id is not None:
-        return _report(arguments)
+        _report(arguments)
+        return
     with plimsoll.open(arguments.name, store=arguments.store, read_only=True) as session:
         found, usages, unseen = session.compactions(), session.usage(last=1), session.status().unseen_tokens
         tool = next((note.get("tool") for note in session.notes("source")), None)
     if arguments.json:
         print_json([compaction.to_dict() for compaction in found])
-        return DONE
+        return
     if not found:
         say(f"{arguments.name}: no compactions")
     else:
@@ -45,16 +46,15 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"sizes in rows of plimsoll are of the messages{beside(unseen)}")
     for usage in usages:
         say(_reported(usage))
-    return DONE
 
 
-def _report(arguments: argparse.Namespace) -> int:
+def _report(arguments: argparse.Namespace) -> None:
     """What left, and what may be missed."""
     with plimsoll.open(arguments.name, store=arguments.store, read_only=True) as session, working("reading", session):
         report = plimsoll.loss_report(session, arguments.id)
     if arguments.json:
         print_json(report.to_dict())
-        return DONE
+        return
     total = report.total
     show(
         line(
@@ -76,7 +76,6 @@ def _report(arguments: argparse.Namespace) -> int:
         say(
             f"plimsoll read {arguments.name} REFERENCE prints one; plimsoll recall {arguments.name} WORDS searches all of it"
         )
-    return DONE
 
 
 def _number_of(shown: Sequence[object], known: Sequence[object]) -> str:

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from plimsoll.cli.options import add_store, flag, option, tokens
-from plimsoll.cli.output import DONE, drop_unwritten, emit
+from plimsoll.cli.output import drop_unwritten, emit
 
 EVENT_BYTES_MAX = 16 * 1024 * 1024
 NOTES_TOKENS = 1_500
@@ -33,17 +33,16 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Answer, and say nothing where there is nothing to say."""
     from plimsoll.hooks.run import HookSettings, run_hook, take_in_file
 
     if arguments.take_in is not None:
         take_in_file(arguments.take_in, arguments.store, wait=arguments.wait, gives_way=True)
-        return DONE
+        return
     settings = HookSettings(max_tokens=arguments.max_tokens, store=arguments.store, has_mcp=arguments.mcp)
     try:
         if answer := run_hook(sys.stdin.buffer.read(EVENT_BYTES_MAX), settings):
             emit(answer.encode())
     except OSError:  # nobody reads the answer any more
         drop_unwritten(sys.stdout)
-    return DONE

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 
 import plimsoll
 from plimsoll.cli.options import TOOL_NAMES, add_budget, add_store, budget_of, count, flag, option
-from plimsoll.cli.output import DONE, Refused, WrongUsage, note, print_json, say, show, working
+from plimsoll.cli.output import Refused, WrongUsage, note, print_json, say, show, working
 from plimsoll.cli.source import label_of, load, note_findings, read_raw, readable
 from plimsoll.errors import SessionExists
 from plimsoll.light.dataclass import asdict
@@ -33,7 +34,7 @@ def refuse_filters(arguments: argparse.Namespace) -> None:
             raise WrongUsage(f"import: --{name} is for the list, which is shown without a FILE")
 
 
-def list_found(arguments: argparse.Namespace) -> int:
+def list_found(arguments: argparse.Namespace) -> None:
     """List them, the newest first, each under the number that `import` takes."""
     files = plimsoll.discover()
     rows = [(number, found) for number, found in enumerate(files, 1) if _is_wanted(found, arguments)]
@@ -41,19 +42,20 @@ def list_found(arguments: argparse.Namespace) -> int:
     most = arguments.last or (SHOWN_ON_TERMINAL if is_terminal and not arguments.json else len(rows))
     if arguments.json:
         print_json([_data(number, found) for number, found in rows[:most]])
-        return DONE
-    if not rows and files:
+    elif rows:
+        _show(rows, most, is_terminal=is_terminal)
+    elif files:
         say(f"none of the {pluralize(len(files), 'session')} here is of that tool and project")
-        return DONE
-    if not rows:
+    else:
         say(f"no sessions of {arguments.tool or 'Claude Code, Codex or pi'} in {_places()}")
-        return DONE
+
+
+def _show(rows: Sequence[tuple[int, plimsoll.SessionFile]], most: int, *, is_terminal: bool) -> None:
     columns = (">no", "tool", "changed", ">tokens", ">size", "~what", "project", *(() if is_terminal else ("file",)))
     show(table(columns, [_row(number, found)[: len(columns)] for number, found in rows[:most]]))
     if len(rows) > most:
         say(f"and {pluralize(len(rows) - most, 'older session')}: --last N, --tool and --project choose")
     say("import one with: plimsoll import NO")
-    return DONE
 
 
 def _is_wanted(found: plimsoll.SessionFile, arguments: argparse.Namespace) -> bool:
@@ -100,18 +102,18 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """List, or import."""
     if arguments.file is None:
         if arguments.name is not None or arguments.update:
             raise WrongUsage(f"import: {'--update' if arguments.update else '--as'} needs a FILE")
-        return list_found(arguments)
+        list_found(arguments)
+        return
     refuse_filters(arguments)
-    file = _chosen(arguments.file)
-    return _update(file, arguments) if arguments.update else _import(file, arguments)
+    (_update if arguments.update else _import)(_chosen(arguments.file), arguments)
 
 
-def _import(file: str, arguments: argparse.Namespace) -> int:
+def _import(file: str, arguments: argparse.Namespace) -> None:
     """A new session."""
     given, size_bytes = readable(file)
     with working("importing", size_bytes):
@@ -128,10 +130,10 @@ def _import(file: str, arguments: argparse.Namespace) -> int:
             raise Refused(f"{error}; --update takes in what the file has grown by, --as gives another name") from None
     note_findings(findings)
     with session:
-        return _done(session, as_json=arguments.json)
+        _done(session, as_json=arguments.json)
 
 
-def _update(file: str, arguments: argparse.Namespace) -> int:
+def _update(file: str, arguments: argparse.Namespace) -> None:
     """What a file has grown by, into the session that was made of it."""
     if any(budget_of(arguments).values()):
         raise WrongUsage("import: --update keeps the session's own budget, model and policy")
@@ -149,7 +151,6 @@ def _update(file: str, arguments: argparse.Namespace) -> int:
             print_json({"name": name, **about, **session.status().to_dict()})
         else:
             say(f"{name}: {pluralize(added, 'new message')}, {_size(session)}")
-    return DONE
 
 
 def _chosen(file: str) -> str:
@@ -162,15 +163,14 @@ def _chosen(file: str) -> str:
     return found[number - 1].path
 
 
-def _done(session: plimsoll.Session, *, as_json: bool) -> int:
+def _done(session: plimsoll.Session, *, as_json: bool) -> None:
     messages = session.message_count
     if as_json:
         about = {"name": session.name, "format": session.format, "messages": messages}
         print_json({**about, **session.status().to_dict()})
-        return DONE
-    say(f"{session.name}: {pluralize(messages, 'message')}, {_size(session)}")
-    _tell_raised(session)
-    return DONE
+    else:
+        say(f"{session.name}: {pluralize(messages, 'message')}, {_size(session)}")
+        _tell_raised(session)
 
 
 def _size(session: plimsoll.Session) -> str:

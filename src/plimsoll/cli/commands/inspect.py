@@ -6,7 +6,7 @@ import argparse
 
 import plimsoll
 from plimsoll.cli.options import add_budget, add_file, budget_of, option
-from plimsoll.cli.output import DONE, WrongUsage, emit, print_json, show, tell, working
+from plimsoll.cli.output import WrongUsage, emit, print_json, show, tell, working
 from plimsoll.cli.source import is_session, label_of, open_session, preload, read
 from plimsoll.report.terminal import inspected, line
 
@@ -22,7 +22,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Inspect and show."""
     if arguments.html == "-" and arguments.json:
         raise WrongUsage("inspect: --html - and --json both write to standard output: name a file for the page")
@@ -36,7 +36,6 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(inspection.to_dict())
     elif arguments.html is None:
         show(inspected(inspection))
-    return DONE
 
 
 def _inspected(arguments: argparse.Namespace) -> tuple[plimsoll.Inspection, str]:

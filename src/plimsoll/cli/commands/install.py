@@ -10,7 +10,7 @@ from contextlib import suppress
 from importlib.util import find_spec
 
 from plimsoll.cli.options import add_store, flag, option, tokens
-from plimsoll.cli.output import DONE, WrongUsage, emit, note, print_json, say
+from plimsoll.cli.output import WrongUsage, emit, note, print_json, say
 from plimsoll.hooks import install
 from plimsoll.report.neutral import neutral
 
@@ -34,7 +34,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Show what changes, and change it."""
     if arguments.undo and (arguments.max_tokens is not None or arguments.store is not None):
         raise WrongUsage("install: --undo takes everything out; it goes without --max-tokens and --store")
@@ -58,7 +58,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _tell(arguments, is_changed=any(not change.is_empty for change in changes), has_mcp=has_mcp)
         _tell_if_off(changes)
-    return DONE
 
 
 def _folder() -> str | None:

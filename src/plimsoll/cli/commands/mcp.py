@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from plimsoll.cli.options import add_store, option, token_in
-from plimsoll.cli.output import DONE, WrongUsage
+from plimsoll.cli.output import WrongUsage
 
 ABOUT = "Over standard input and output, for the client that starts it; needs the extra mcp."
 
@@ -23,7 +23,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Serve until the client closes, or Ctrl-C."""
     from plimsoll.mcp.run import serve
 
@@ -36,4 +36,3 @@ def run(arguments: argparse.Namespace) -> int:
         token=token_in(arguments.token_file) if arguments.token_file is not None else None,
         started=lambda url: print(f"plimsoll: listening on {url}", file=sys.stderr, flush=True),
     )
-    return DONE

@@ -6,7 +6,7 @@ import argparse
 
 import plimsoll
 from plimsoll.cli.options import count, flag, option
-from plimsoll.cli.output import DONE, WrongUsage, confirm, print_json, say, show
+from plimsoll.cli.output import WrongUsage, confirm, print_json, say, show
 from plimsoll.report.figures import when
 from plimsoll.report.terminal import table
 
@@ -39,14 +39,15 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Search, list or forget."""
     everyone = arguments.all and arguments.action != "forget"
     place = True if arguments.store is None else arguments.store
     project = True if arguments.project is None else arguments.project
     with plimsoll.open_memory(place, project=project, user_id=arguments.user, everyone=everyone) as memories:
         if arguments.action == "forget":
-            return _forget(arguments, memories)
+            _forget(arguments, memories)
+            return
         found = _found(arguments, memories)
         if arguments.json:
             print_json([memory.to_dict() for memory in found])
@@ -54,7 +55,6 @@ def run(arguments: argparse.Namespace) -> int:
             _print(found)
         else:
             say(f"no memories {'found ' if arguments.action == 'search' else ''}in {memories.where}")
-    return DONE
 
 
 def _found(arguments: argparse.Namespace, memories: plimsoll.Memories) -> list[plimsoll.Memory]:
@@ -75,7 +75,7 @@ def _origin(arguments: argparse.Namespace) -> dict[str, str | None]:
     return {name: getattr(arguments, name) for name in ("session", "message", "tool")}
 
 
-def _forget(arguments: argparse.Namespace, memories: plimsoll.Memories) -> int:
+def _forget(arguments: argparse.Namespace, memories: plimsoll.Memories) -> None:
     origin = _origin(arguments)
     named = [bool(arguments.words), any(origin.values()), arguments.all]
     if sum(named) != 1:
@@ -92,7 +92,6 @@ def _forget(arguments: argparse.Namespace, memories: plimsoll.Memories) -> int:
         print_json({"forgotten": number})
     else:
         say(f"{number} forgotten")
-    return DONE
 
 
 def _all(arguments: argparse.Namespace, memories: plimsoll.Memories) -> list[str]:

@@ -7,7 +7,7 @@ import sys
 
 import plimsoll
 from plimsoll.cli.options import add_name, count, option, whole
-from plimsoll.cli.output import DONE, emit, print_json
+from plimsoll.cli.output import emit, print_json
 from plimsoll.report.neutral import neutral
 
 
@@ -19,7 +19,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     option(parser, "--limit N", "print at most N characters", type=count)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Print it as it is, without anything around it; on a terminal on a line of its own and without what could command it."""
     with plimsoll.open(arguments.name, store=arguments.store, read_only=True) as session:
         text = session.read(arguments.reference, offset=arguments.offset, limit=arguments.limit)
@@ -28,4 +28,3 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         shown = f"{neutral(text)}\n" if sys.stdout.isatty() else text
         emit(shown.encode("utf-8", "surrogatepass"))
-    return DONE

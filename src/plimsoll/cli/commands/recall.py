@@ -8,7 +8,7 @@ from typing import Any
 
 import plimsoll
 from plimsoll.cli.options import add_name, count, option, tokens
-from plimsoll.cli.output import DONE, WrongUsage, print_json, say, show, working
+from plimsoll.cli.output import WrongUsage, print_json, say, show, working
 from plimsoll.report.figures import when
 from plimsoll.report.terminal import block, highlight, line
 
@@ -51,14 +51,15 @@ class _All(argparse.Action):
         self._query.required = False
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Search, best hits first."""
     words = arguments.query or []
     if arguments.all:
-        return _in_all(" ".join([arguments.name, *words]), arguments)
-    if not words:
+        _in_all(" ".join([arguments.name, *words]), arguments)
+    elif words:
+        _in_one(" ".join(words), arguments)
+    else:
         raise WrongUsage("recall: QUERY is needed after NAME")
-    return _in_one(" ".join(words), arguments)
 
 
 def _filters(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -68,32 +69,30 @@ def _filters(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _in_all(query: str, arguments: argparse.Namespace) -> int:
+def _in_all(query: str, arguments: argparse.Namespace) -> None:
     with working("searching"):
         hits = plimsoll.recall_sessions(query, store=arguments.store, **_filters(arguments))
     if arguments.json:
         print_json([hit.to_dict() for hit in hits])
-        return DONE
+        return
     if not hits:
         say("nothing found")
     for number, hit in enumerate(hits):
         _print(hit, query, f"{hit.session}  {hit.reference}  {hit.voice}  {hit.day}", is_first=number == 0)
-    return DONE
 
 
-def _in_one(query: str, arguments: argparse.Namespace) -> int:
+def _in_one(query: str, arguments: argparse.Namespace) -> None:
     with plimsoll.open(arguments.name, store=arguments.store, read_only=True) as session:
         with working("searching", session):
             hits = session.recall(query, **_filters(arguments))
         times = [session.message(hit.position).at_ms for hit in hits]
     if arguments.json:
         print_json([{**hit.to_dict(), "at_ms": at_ms} for hit, at_ms in zip(hits, times, strict=True)])
-        return DONE
+        return
     if not hits:
         say(f"{arguments.name}: nothing found in what left the view; plimsoll show {arguments.name} prints the view")
     for number, hit in enumerate(hits):
         _print(hit, query, f"{hit.reference}  {hit.voice}  {when(times[number])}", is_first=number == 0)
-    return DONE
 
 
 def _print(hit: plimsoll.Hit, query: str, heading: str, *, is_first: bool) -> None:

@@ -6,7 +6,7 @@ import argparse
 
 import plimsoll
 from plimsoll.cli.options import add_name, flag, option
-from plimsoll.cli.output import DONE, print_json, say
+from plimsoll.cli.output import print_json, say
 from plimsoll.report.figures import number
 
 ABOUT = "Recorded, not erased: --reapply goes back to it."
@@ -19,7 +19,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     flag(parser, "--reapply", "the reverse: go on again from a compaction that was undone")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Undo, or redo."""
     with plimsoll.open(arguments.name, store=arguments.store, create=False) as session:
         change = session.reapply if arguments.reapply else session.rollback
@@ -27,7 +27,6 @@ def run(arguments: argparse.Namespace) -> int:
         tokens = session.status().current_tokens
     if arguments.json:
         print_json({**compaction.to_dict(), "view_tokens": tokens})
-        return DONE
-    what = "in force again" if arguments.reapply else "undone"
-    say(f"{arguments.name}: {compaction.id} is {what}; the view has {number(tokens)} tokens")
-    return DONE
+    else:
+        what = "in force again" if arguments.reapply else "undone"
+        say(f"{arguments.name}: {compaction.id} is {what}; the view has {number(tokens)} tokens")

@@ -7,7 +7,7 @@ import os
 import sys
 
 from plimsoll.cli.options import add_store, count, flag, option, token_in, tokens
-from plimsoll.cli.output import DONE, WrongUsage, print_json
+from plimsoll.cli.output import WrongUsage, print_json
 
 TOKEN = "PLIMSOLL_PROXY_TOKEN"  # noqa: S105 - the name of a variable
 
@@ -55,7 +55,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Serve until interrupted."""
     from plimsoll.proxy.options import checked_options
 
@@ -92,4 +92,3 @@ def run(arguments: argparse.Namespace) -> int:
         redact=not arguments.no_redact,
         recall_tools=arguments.recall_tools,
     )
-    return DONE

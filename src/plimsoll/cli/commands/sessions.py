@@ -6,7 +6,7 @@ import argparse
 
 import plimsoll
 from plimsoll.cli.options import add_store, flag
-from plimsoll.cli.output import DONE, print_json, say, show
+from plimsoll.cli.output import print_json, say, show
 from plimsoll.light.dataclass import asdict
 from plimsoll.report.figures import size, when
 from plimsoll.report.terminal import table
@@ -20,18 +20,17 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_store(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """List."""
     found = plimsoll.sessions(arguments.store, archived=arguments.archived)
     if arguments.json:
         print_json([asdict(info) for info in found])
-        return DONE
-    if not found:
+    elif found:
+        show(table(("name", ">messages", ">size", "changed", "~title"), map(_row, found)))
+    else:
         what = "archived sessions" if arguments.archived else "sessions"
         say(f"no {what} in {plimsoll.open_store(arguments.store).where}")
-        return DONE
-    rows = [
-        (info.name, info.messages, size(info.size_bytes), when(info.updated_ms), info.title or "") for info in found
-    ]
-    show(table(("name", ">messages", ">size", "changed", "~title"), rows))
-    return DONE
+
+
+def _row(info: plimsoll.SessionInfo) -> tuple[str | int, ...]:
+    return info.name, info.messages, size(info.size_bytes), when(info.updated_ms), info.title or ""

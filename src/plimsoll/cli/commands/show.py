@@ -9,7 +9,7 @@ from typing import Any
 
 import plimsoll
 from plimsoll.cli.options import add_name, count, flag, option
-from plimsoll.cli.output import DONE, print_json, show
+from plimsoll.cli.output import print_json, show
 from plimsoll.report.drawing import Drawn
 from plimsoll.report.figures import named, number, pluralize
 from plimsoll.report.story import spoken
@@ -35,7 +35,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     option(which, "--at ID", "the view that a compaction led to, as `history` names it")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Show. The view is shown as it is: nothing is compacted for it."""
     whole = arguments.full or arguments.last is not None
     with plimsoll.open(arguments.name, store=arguments.store, read_only=True) as session:
@@ -46,7 +46,6 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({**facts, **shows, "messages": messages})
     else:
         _print(facts, messages, origins, whole=whole)
-    return DONE
 
 
 def _chosen(

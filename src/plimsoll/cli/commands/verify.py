@@ -7,7 +7,7 @@ from typing import Any
 
 import plimsoll
 from plimsoll.cli.options import add_name, flag, option
-from plimsoll.cli.output import DONE, Refused, WrongUsage, print_json, say, show, working
+from plimsoll.cli.output import Refused, WrongUsage, print_json, say, show, working
 from plimsoll.errors import SessionDamaged
 from plimsoll.light.dataclass import asdict
 from plimsoll.report.figures import pluralize
@@ -23,7 +23,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     option(parser, "--into SPEC", "with --repair: the store that the copy is written to (default: the same one)")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Check, and repair if asked and needed."""
     if arguments.into is not None and not arguments.repair:
         raise WrongUsage("verify: --into needs --repair")
@@ -34,10 +34,9 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.repair and not verified.ok:
             repaired = _repaired(arguments, verified)
     _report(verified, repaired, as_json=arguments.json)
-    if verified.ok or repaired is not None:
-        return DONE
-    hint = "" if arguments.repair else "; --repair writes a copy of what can be read"
-    raise Refused(f"{arguments.name} is damaged{hint}")
+    if not verified.ok and repaired is None:
+        hint = "" if arguments.repair else "; --repair writes a copy of what can be read"
+        raise Refused(f"{arguments.name} is damaged{hint}")
 
 
 def _repaired(arguments: argparse.Namespace, verified: plimsoll.Verified) -> plimsoll.Repaired:

@@ -12,7 +12,7 @@ from itertools import count
 
 import plimsoll
 from plimsoll.cli.options import TOOL_NAMES, flag, option
-from plimsoll.cli.output import DONE, Refused, json_text, note, print_json, show
+from plimsoll.cli.output import Refused, json_text, note, print_json, show
 from plimsoll.errors import FormatError, PlimsollError
 from plimsoll.hooks.watching import WatchedSession, look, newest_of
 from plimsoll.report.drawing import Drawn
@@ -45,14 +45,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     flag(parser, "--once", "show it once and end")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Show, and go on showing."""
     if arguments.once:
         _show(_looked(_file(arguments)), as_json=arguments.json, is_live=False)
-        return DONE
-    with suppress(KeyboardInterrupt):
-        _follow(arguments)
-    return DONE
+    else:
+        with suppress(KeyboardInterrupt):
+            _follow(arguments)
 
 
 def _follow(arguments: argparse.Namespace) -> None:
