@@ -51,7 +51,7 @@ def convert(  # noqa: PLR0913 - the options of the contract
     leading = [] if system is None else [system_message(system)]
     rendered = target.render([*leading, *decoded])
     losses = [_shifted(loss, len(leading), taken) for loss in rendered.losses]
-    return Converted(messages=rendered.messages, system=rendered.system, losses=losses)
+    return replace(rendered, losses=losses)
 
 
 def _shifted(loss: Loss, leading: int, taken: Received) -> Loss:

@@ -66,8 +66,8 @@ SystemText: TypeAlias = str | list[dict[str, Any]] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Rendered(ShortRepr, JsonReady):
-    """Canonical messages written in one format."""
+class Converted(ShortRepr, JsonReady):
+    """A conversation written in one format: messages, separate system text if the format has it, and the losses."""
 
     messages: list[dict[str, Any]]
     system: SystemText = None
@@ -77,11 +77,6 @@ class Rendered(ShortRepr, JsonReady):
         yield "messages", pluralize(len(self.messages), "message")
         yield "system", "no system text" if self.system is None else "system text"
         yield "losses", f"{len(self.losses):,} {'loss' if len(self.losses) == 1 else 'losses'}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Converted(Rendered):
-    """A converted conversation: messages, separate system text if the format has it, and the losses."""
 
 
 class Validate(Protocol):
@@ -114,7 +109,7 @@ class Format:
 
     All text is kept. Blank texts, and everything that depends on neighbouring messages, are not examined.
     """
-    render: Callable[[Sequence[Message]], Rendered]
+    render: Callable[[Sequence[Message]], Converted]
     """Write messages of any format, split or merged as this format needs, with the losses."""
     labelled: Callable[[Message], Message | None] = lambda _: None
     """A system message as a labelled user message, for APIs without system messages; None for any other message."""

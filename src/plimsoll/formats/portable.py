@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from plimsoll.formats.checks import is_name, tool_name
 from plimsoll.formats.exchange import NO_RESULT
-from plimsoll.formats.format import Loss, Rendered
+from plimsoll.formats.format import Converted, Loss
 from plimsoll.formats.ids import shortened
 from plimsoll.formats.media import MediaSource, source_of
 from plimsoll.formats.rules import RULES
@@ -62,14 +62,14 @@ def rendered(
     name: FormatName,
     encode: Callable[[Message], Block],
     writer: Callable[[list[Loss]], TurnWriter],
-) -> Rendered:
+) -> Converted:
     """Convert any conversation to a format that keeps its system text among the messages."""
     if is_native(list(messages), name):
-        return Rendered(messages=[encode(message) for message in messages], losses=[])
+        return Converted(messages=[encode(message) for message in messages], losses=[])
     losses: list[Loss] = []
     writing = writer(losses)
     wires = [wire for turn in turns_of(messages, losses) for wire in writing.write(turn)]
-    return Rendered(messages=wires, losses=sorted(losses, key=lambda loss: loss.position or 0))
+    return Converted(messages=wires, losses=sorted(losses, key=lambda loss: loss.position or 0))
 
 
 class Portable:
@@ -115,9 +115,8 @@ class Portable:
             if (wire or {})[field] and field != self._rules.cache_field:
                 self.lose(position, _LOST_FIELDS[field], "dropped: this format does not support it")
 
-    def drop_reasoning(self, part: Reasoning, position: int) -> None:
+    def drop_reasoning(self, position: int) -> None:
         """Report thinking, which another provider does not accept."""
-        del part
         self.lose(position, "reasoning", "dropped: only the provider that made it accepts it")
 
     def marker(self, wire: Wire | None) -> Block:
@@ -135,8 +134,12 @@ class Portable:
             return None
         return {**block, **self.marker(part.wire)}
 
-    def blocks(self, parts: list[Text | Media], position: int, text_type: str) -> list[Block]:
-        """Text and media as blocks, with a note in place of an unsupported medium."""
+    def content(self, parts: list[Text | Media], position: int, text_type: str) -> str | list[Block]:
+        """Content in its original shape: plain text or blocks, with a note in place of an unsupported medium."""
+        if not parts:
+            return ""
+        if len(parts) == 1 and isinstance(parts[0], Text) and parts[0].wire is None:
+            return parts[0].text
         blocks: list[Block] = []
         for part in parts:
             if isinstance(part, Text):
@@ -145,14 +148,6 @@ class Portable:
                 note = {"type": text_type, "text": f"[{part.kind} left out]"}
                 blocks.append(self.medium(part, position) or note)
         return blocks
-
-    def content(self, parts: list[Text | Media], position: int, text_type: str) -> str | list[Block]:
-        """Content in its original shape: plain text or blocks."""
-        if not parts:
-            return ""
-        if len(parts) == 1 and isinstance(parts[0], Text) and parts[0].wire is None:
-            return parts[0].text
-        return self.blocks(parts, position, text_type)
 
     def named(self, call: ToolCall, position: int) -> ToolCall:
         """The call under a tool name that providers accept."""

@@ -60,11 +60,10 @@ class CompactionTurn:
         if waiting is not None:
             with on_failure(partial(self._withdraw, waiting)):
                 waiting.result()
-        token = _compacting.set(_compacting.get() | {id(self)})
         try:
-            yield
+            with self.marked():
+                yield
         finally:
-            _compacting.reset(token)
             self._pass_on()
 
     @asynccontextmanager

@@ -32,7 +32,7 @@ from plimsoll.recall.search import Hit, search
 from plimsoll.recall.segment import Entry
 from plimsoll.records.compactions import CompactionChain
 from plimsoll.records.history import History
-from plimsoll.store.indexes import HoldsIndex, KeepsIndex
+from plimsoll.store.indexes import KeepsIndex
 
 Found = TypeVar("Found")
 
@@ -175,21 +175,15 @@ class Finder:
 
     def _is_mostly_kept(self, state: Searched) -> bool:
         """Whether no search has opened the kept index yet, and it lacks few messages and no edit."""
-        if self._state is not None or not isinstance(state.log, HoldsIndex):
-            return False
-        with suppress(StoreError):
-            kept = about_of(state.log.get_index() or b"")
-            return kept is not None and self._is_of(kept[0], state) and kept[0]["next"] >= state.log.messages * MOSTLY
-        return False
+        kept = _kept(state) if self._state is None else None
+        return kept is not None and self._is_of(kept[0], state) and kept[0]["next"] >= state.log.messages * MOSTLY
 
     def _is_outdated(self, state: Searched) -> bool:
         """Whether there is an index and edits have changed messages in it."""
         if self._state is not None:
             return any(position < self._index.next_position for position in self._differing(state))
-        with suppress(StoreError):
-            kept = about_of(state.log.get_index() or b"") if isinstance(state.log, HoldsIndex) else None
-            return kept is not None and not self._is_of(kept[0], state)
-        return False
+        kept = _kept(state)
+        return kept is not None and not self._is_of(kept[0], state)
 
     def _differing(self, state: Searched) -> set[int]:
         """The positions that edits have changed since they were indexed."""
@@ -215,16 +209,15 @@ class Finder:
 
     def _open(self, state: Searched) -> None:
         """Take over the kept index if it is of this log."""
-        if not isinstance(state.log, HoldsIndex):
+        kept = _kept(state)
+        if kept is None or not self._is_of(kept[0], state):
             return
-        with suppress(StoreError, ValueError):
-            kept = about_of(state.log.get_index() or b"")
-            if kept is not None and self._is_of(kept[0], state):
-                about, restore = kept
-                index = Index(self._names)
-                restore(index, self._text)
-                self._index, self._event, self._changed = index, about["event"], state.history.branch.changed
-                self._kept_chars, self._is_opened = index.chars, True
+        about, restore = kept
+        index = Index(self._names)
+        with suppress(ValueError):
+            restore(index, self._text)
+            self._index, self._event, self._changed = index, about["event"], state.history.branch.changed
+            self._kept_chars, self._is_opened = index.chars, True
 
     def _is_of(self, about: Any, state: Searched) -> bool:
         """Whether a kept index is of this log: not of more than it has, nor of what edits have changed."""
@@ -286,6 +279,14 @@ class Finder:
             for record, text in chain.written(self._event):
                 self._index.add_summary(text, record.seq, record.position)
             self._event = state.event
+
+
+def _kept(state: Searched) -> tuple[Any, Callable[[Index, Callable[[Entry], str]], None]] | None:
+    """What is kept beside the log, as `about_of` gives it; None if nothing is that can be read."""
+    if isinstance(state.log, KeepsIndex):
+        with suppress(StoreError):
+            return about_of(state.log.get_index() or b"")
+    return None
 
 
 def _shown(state: Searched) -> set[int]:

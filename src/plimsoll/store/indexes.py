@@ -1,4 +1,4 @@
-"""What can hold the search index of a session."""
+"""What a log is that keeps the search index of its session."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Protocol, runtime_checkable
 
 
 @runtime_checkable
-class HoldsIndex(Protocol):
-    """What can hold the bytes of a search index."""
+class KeepsIndex(Protocol):
+    """A log that keeps its search index beside it. The history of a log that is none is indexed again after every opening."""
 
     def get_index(self) -> bytes | None:
         """The bytes that were put last, or None. Not verified: they may be damaged, or older than the log."""
@@ -16,11 +16,6 @@ class HoldsIndex(Protocol):
     def put_index(self, data: bytes) -> None:
         """Hold these bytes instead of the ones before. They need not survive a crash."""
         ...
-
-
-@runtime_checkable
-class KeepsIndex(HoldsIndex, Protocol):
-    """A log that keeps its search index beside it. The history of a log that is none is indexed again after every opening."""
 
     @property
     def keeps_index(self) -> bool:

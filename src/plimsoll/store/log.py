@@ -16,7 +16,6 @@ from plimsoll.errors import Closes, FormatError, NewerFormat, SessionClosed, Ses
 from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.protocols import Damage, Record, RecordCheck, RecordDraft
 from plimsoll.store.findings import Bad, DamageFindings
-from plimsoll.store.indexes import HoldsIndex
 from plimsoll.store.record import FORMAT, KINDS, Span, encode_batch
 
 Clock = Callable[[], int]
@@ -122,6 +121,14 @@ class Lines(Protocol):
 
     def blobs(self) -> Iterator[str]:
         """See SessionLog."""
+        ...
+
+    def get_index(self) -> bytes | None:
+        """See KeepsIndex."""
+        ...
+
+    def put_index(self, data: bytes) -> None:
+        """See KeepsIndex."""
         ...
 
     def close(self) -> None:
@@ -276,21 +283,21 @@ class Log(Closes):
         return self._lines.blobs()
 
     def get_index(self) -> bytes | None:
-        """See KeepsIndex. None if the store keeps none."""
+        """See KeepsIndex."""
         with self._mutex:
             self._check_open()
-            return self._lines.get_index() if isinstance(self._lines, HoldsIndex) else None
+            return self._lines.get_index()
 
     @property
     def keeps_index(self) -> bool:
         """See KeepsIndex."""
-        return (self.writable or not self.outlives_process) and isinstance(self._lines, HoldsIndex)
+        return self.writable or not self.outlives_process
 
     def put_index(self, data: bytes) -> None:
-        """See KeepsIndex. Does nothing in a log on disk that is open for reading, or whose store has no place for it."""
+        """See KeepsIndex. Does nothing in a log on disk that is open for reading."""
         with self._mutex:
             self._check_open()
-            if self.keeps_index and isinstance(self._lines, HoldsIndex):
+            if self.keeps_index:
                 self._lines.put_index(data)
 
     def close(self) -> None:

@@ -80,11 +80,11 @@ class MemoryLines(RowReader):
         return iter(sorted(self._session.blobs))
 
     def get_index(self) -> bytes | None:
-        """See HoldsIndex."""
+        """See KeepsIndex."""
         return self._session.index
 
     def put_index(self, data: bytes) -> None:
-        """See HoldsIndex. Its bytes are not counted: no message is refused for them."""
+        """See KeepsIndex. Its bytes are not counted: no message is refused for them."""
         self._session.index = data
 
     def close(self) -> None:

@@ -181,14 +181,14 @@ class SqliteLines(RowReader):
         return (str(row[0]) for row in found)
 
     def get_index(self) -> bytes | None:
-        """See HoldsIndex."""
+        """See KeepsIndex."""
         if not self._database.query(_HAS_INDEXES):
             return None
         found = self._database.query("SELECT data FROM search_index WHERE session = ?", (self._session,))
         return found[0][0] if found and isinstance(found[0][0], bytes) else None
 
     def put_index(self, data: bytes) -> None:
-        """See HoldsIndex. Files of older versions have no table for it until now."""
+        """See KeepsIndex. Files of older versions have no table for it until now."""
         with self._database.transaction() as connection:
             connection.execute(_MAKE_INDEXES)
             if connection.execute("SELECT 1 FROM session WHERE id = ?", (self._session,)).fetchone():

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, assert_never
 
 from plimsoll.formats.reasoning import signatures_beside
-from plimsoll.light.dataclass import dataclass
+from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.tokens.cache import CacheStats, CachingCounter
 from plimsoll.tokens.media import MOST_EXPENSIVE, MediaRule
@@ -49,17 +49,12 @@ OPENAI_CHAT = Framing(
 )
 """OpenAI's chat format; the default for all models but Anthropic's."""
 
-ANTHROPIC = Framing(
+ANTHROPIC = replace(
+    OPENAI_CHAT,
     name="anthropic",
     source="Anthropic publishes no framing. Its own example, a system text and one message of 7 tokens counted as 14, "
     "is within these numbers. The prompt that tools add is the model's (registry).",
-    per_message=3,
-    per_name=1,
-    per_block=2,
-    per_call=3,
-    per_tool=10,
     tools_once=675,
-    reply_priming=3,
 )
 """Anthropic's blocks. Two blocks cost no more than a message's frame, so merging messages never raises the count. `tools_once` is
 the largest documented tool prompt for automatic choice."""

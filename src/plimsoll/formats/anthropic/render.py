@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from plimsoll.formats.anthropic.codec import NO_OUTPUT, RAW_ARGUMENTS, block_of, encode, labelled_text
-from plimsoll.formats.format import Loss, Rendered, SystemText
+from plimsoll.formats.format import Converted, Loss, SystemText
 from plimsoll.formats.ids import UniqueIds
 from plimsoll.formats.media import anthropic_block
 from plimsoll.formats.portable import Block, ContentPart, Portable, is_native
@@ -18,19 +18,19 @@ from plimsoll.light.dataclass import replace
 from plimsoll.message import Media, Message, Reasoning, Text, ToolCall, ToolResult
 
 
-def render(messages: Sequence[Message]) -> Rendered:
+def render(messages: Sequence[Message]) -> Converted:
     """A conversation as Anthropic messages, with its leading system messages as the separate system text."""
     losses: list[Loss] = []
     leading = _leading_system(messages)
     system = _system(messages[:leading], losses)
     rest = list(messages[leading:])
     if is_native(rest, "anthropic") and not any(message.role == "system" for message in rest):
-        return Rendered(messages=[encode(message) for message in rest], system=system, losses=losses)
+        return Converted(messages=[encode(message) for message in rest], system=system, losses=losses)
     writer = _Writer(losses)
     turns = turns_of(rest, losses, headed=leading > 0)
     for turn in turns:
         writer.write(turn)
-    return Rendered(
+    return Converted(
         messages=writer.finished(opens=leading > 0 or not is_piece(turns)),
         system=system,
         losses=_placed(losses, leading),
@@ -157,7 +157,7 @@ class _Writer:
     def _thinking(self, part: Reasoning, position: int) -> list[Block]:
         signed = signed_by_anthropic(part)
         if signed is None:
-            self._portable.drop_reasoning(part, position)
+            self._portable.drop_reasoning(position)
             return []
         return [copied(signed)]
 

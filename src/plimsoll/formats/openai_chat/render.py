@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from plimsoll.formats.format import Loss, Rendered
+from plimsoll.formats.format import Converted, Loss
 from plimsoll.formats.media import chat_block
 from plimsoll.formats.openai_chat.codec import encode
 from plimsoll.formats.portable import ContentPart, Portable, rendered, words_and_media
@@ -14,7 +14,7 @@ from plimsoll.light.dataclass import replace
 from plimsoll.message import Media, Message, Reasoning, Text, ToolCall, ToolResult
 
 
-def render(messages: Sequence[Message]) -> Rendered:
+def render(messages: Sequence[Message]) -> Converted:
     """Any conversation as chat messages."""
     return rendered(messages, "openai-chat", encode, _Writer)
 
@@ -54,7 +54,7 @@ class _Writer:
 
     def _note(self, part: ContentPart, position: int) -> None:
         if isinstance(part, Reasoning):
-            self._portable.drop_reasoning(part, position)
+            self._portable.drop_reasoning(position)
         elif isinstance(part, Media):
             self._portable.lose(position, part.kind, "dropped: an assistant message contains only text")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from plimsoll.formats.format import Loss, Rendered
+from plimsoll.formats.format import Converted, Loss
 from plimsoll.formats.media import responses_block
 from plimsoll.formats.openai_responses.codec import encode, text_block
 from plimsoll.formats.portable import Block, ContentPart, Portable, rendered, words_and_media
@@ -16,7 +16,7 @@ from plimsoll.light.dataclass import replace
 from plimsoll.message import Media, Message, Reasoning, Text, ToolCall, ToolResult
 
 
-def render(messages: Sequence[Message]) -> Rendered:
+def render(messages: Sequence[Message]) -> Converted:
     """Any conversation as items."""
     return rendered(messages, "openai-responses", encode, _Writer)
 
@@ -52,7 +52,7 @@ class _Writer:
     def _thinking(self, part: Reasoning, turn: Turn) -> list[dict[str, Any]]:
         known = known_to_openai(part)
         if known is None:
-            self._portable.drop_reasoning(part, turn.position)
+            self._portable.drop_reasoning(turn.position)
             return []
         return [copied(known)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from plimsoll.formats.format import Loss, Rendered
+from plimsoll.formats.format import Converted, Loss
 from plimsoll.formats.ids import UniqueIds
 from plimsoll.formats.media import ui_block
 from plimsoll.formats.portable import Block, ContentPart, Portable, is_native
@@ -17,15 +17,15 @@ from plimsoll.formats.wire import copied, parsed_object
 from plimsoll.message import Media, Message, Reasoning, Text, ToolCall, ToolResult
 
 
-def render(messages: Sequence[Message]) -> Rendered:
+def render(messages: Sequence[Message]) -> Converted:
     """Any conversation as UI messages. An agent run is one message, its steps separated by `step-start` parts."""
     if is_native(list(messages), "ui-parts"):
-        return Rendered(messages=[encode(message) for message in messages], losses=[])
+        return Converted(messages=[encode(message) for message in messages], losses=[])
     losses: list[Loss] = []
     writer = _Writer(losses)
     for turn in turns_of(messages, losses):
         writer.write(turn)
-    return Rendered(messages=writer.messages, losses=sorted(losses, key=lambda loss: loss.position or 0))
+    return Converted(messages=writer.messages, losses=sorted(losses, key=lambda loss: loss.position or 0))
 
 
 class _Writer:
