@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from plimsoll.summary.ledger.dates import without_year
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -62,9 +64,11 @@ def spoken(items: Sequence[Item]) -> str:
     """Dialogue in order, statements joined by semicolons: a line per run of a speaker, or per speaker under a heading."""
     lines: list[str] = []
     ordered = sorted(items, key=lambda item: item.order)
+    before = ""
     for heading, members in groupby(ordered, key=lambda item: item.group):
         by_speaker: dict[tuple[str, int], list[str]] = {}
-        lines.extend([f"[{heading}]"] if heading else [])
+        lines.extend([f"[{without_year(heading, before)}]"] if heading else [])
+        before = heading
         for run, (speaker, texts) in enumerate(groupby(members, key=lambda item: item.label)):
             by_speaker.setdefault((speaker, 0 if heading else run), []).extend(item.text for item in texts)
         for (speaker, _), statements in by_speaker.items():
@@ -94,8 +98,8 @@ def noted(items: Sequence[Item]) -> str:
     heading, position = "", None
     for item in sorted(items, key=lambda item: item.order):
         if item.group != heading:
+            lines.append(f"[{without_year(item.group, heading)}]")
             heading, position = item.group, None
-            lines.append(f"[{heading}]")
         if item.order[0] == position:
             lines[-1] += f"; {item.text}"
         else:

@@ -15,6 +15,7 @@ from plimsoll.light.regex import regex
 from plimsoll.summary.frame import omitted, recognise
 from plimsoll.summary.labels import CHINESE, ENGLISH, Labels, by_several
 from plimsoll.summary.ledger import Fact, Kind, Ledger
+from plimsoll.summary.ledger.dates import with_year
 from plimsoll.summary.ledger.fact import BEFORE_ALL, CAPS, RECALLED, RECALLED_OF_PEERS, Origin, author_of, by
 from plimsoll.summary.ledger.requests import from_user
 from plimsoll.summary.ledger.sentences import line as one_line
@@ -125,6 +126,7 @@ class _Reader:
     __slots__ = (
         "concluded",
         "counts",
+        "day",
         "facts",
         "group",
         "is_counted",
@@ -143,7 +145,7 @@ class _Reader:
         self.left_out: dict[Kind | Literal["fact"], int] = {}
         self.counts, self.is_counted = Counts(messages=1), False
         self.rest: list[str] = []
-        self.section, self.group, self.is_of_several = "", "", False
+        self.section, self.group, self.day, self.is_of_several = "", "", "", False
         self.names: dict[str, str] = {}
         self.item: list[str] = []
         self.concluded: list[tuple[str, str]] = []
@@ -190,7 +192,7 @@ class _Reader:
 
     def _open(self, section: str) -> None:
         self._finish_item()
-        self.section, self.group = section, ""
+        self.section, self.group, self.day = section, "", ""
 
     def _read_closing(self, line: str) -> bool:
         for labels, closing in _CLOSINGS:
@@ -271,7 +273,8 @@ class _Reader:
         if (legend := _LEGEND.fullmatch(line)) is not None:
             self.names = dict(pair.split(" = ", 1) for pair in legend[1].split(", "))
         elif (heading := _HEADING.fullmatch(line)) is not None:
-            self._add("heading", f"{self.order}", heading[1], "user", 1.0)
+            self.day = with_year(heading[1], self.day)
+            self._add("heading", f"{self.order}", self.day, "user", 1.0)
         else:
             spoken = _SPOKEN.fullmatch(line)
             name, texts = (self.names.get(spoken[1], spoken[1]), spoken[2]) if spoken else ("", line)

@@ -11,6 +11,7 @@ from plimsoll.summary.item import Item, Section
 from plimsoll.summary.labels import Labels, dominant, labels, number_of
 from plimsoll.summary.layout import bullets
 from plimsoll.summary.ledger.sentences import cut_at_word, line
+from plimsoll.summary.left_out import kinds_left
 from plimsoll.summary.room import TITLE_TOKENS, allot, bias_of, estimate, goal_weight, heading_tokens, title_tokens
 
 if TYPE_CHECKING:
@@ -338,7 +339,7 @@ class _Page:
 
     def _closing(self) -> str:
         """Return the closing line: message counts, code languages and omitted facts by kind, shorter for smaller budgets."""
-        left = sections.kinds_left(self.ledger, self._kept())
+        left = kinds_left(self.ledger, self._kept())
         if not self.counted or self.tokens_max < self._closed_tokens_min() or not (left or any(self.chosen.values())):
             return ""
         words, counts, code = self.words, self.ledger.counts, [fact.text for fact in self.ledger.of("language")][:6]

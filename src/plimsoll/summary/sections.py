@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING
 from plimsoll.light.regex import regex
 from plimsoll.summary import files, layout, repeated, superseded, values
 from plimsoll.summary.excerpt import excerpt, level
-from plimsoll.summary.folders import one_each
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.labels import by_several
 from plimsoll.summary.ledger.draft import value
 from plimsoll.summary.ledger.fact import author_of
 from plimsoll.summary.ledger.identifiers import codes_in, is_output_line
-from plimsoll.summary.ledger.prose import is_filler, plain
+from plimsoll.summary.ledger.prose import is_filler, plain, spoken
 from plimsoll.summary.ledger.requests import instruction_in, is_pasted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from plimsoll.summary.labels import Labels
-    from plimsoll.summary.ledger import Fact, Kind, Ledger
+    from plimsoll.summary.ledger import Fact, Ledger
     from plimsoll.summary.ledger.fact import Origin
 
 AGENT_SHARES: dict[str, float] = {
@@ -103,17 +102,26 @@ def _asking(ledger: Ledger) -> list[Fact]:
         return list(facts)
     if has_speakers(ledger):
         return []
-    asking = [fact for fact in facts[1:] if fact.weight >= _ASKING_WEIGHT and _asks(fact)]
     # Where the view has the session's first messages, the first that left may be as little of a request as any other.
-    goal = [fact for fact in facts[:1] if fact.position <= _GOAL_POSITION_MAX or not is_pasted(fact.text)]
+    goal = facts[: 1 if facts and facts[0].position <= _GOAL_POSITION_MAX else 0]
+    asking = [fact for fact in facts[len(goal) :] if fact.weight >= _ASKING_WEIGHT and _asks(fact)]
     return [*goal, *asking]
 
 
 def _asks(fact: Fact) -> bool:
-    """Return whether a message of a dialogue requests an action. Questions and wishes need more, as they are often small talk."""
-    if fact.weight < _ASKING_WEIGHT_OF_TALK and (_is_question(fact.text) or _OWN_WISH.search(fact.text) is not None):
+    """Return whether a message of a dialogue requests an action.
+
+    Questions, wishes and what holds no instruction need more, as they are often small talk: "I should return the boots."
+    """
+    if fact.weight < _ASKING_WEIGHT_OF_TALK and (
+        _is_question(fact.text) or _OWN_WISH.search(fact.text) is not None or not _instructs(fact.text)
+    ):
         return False
     return not is_pasted(fact.text)
+
+
+def _instructs(text: str) -> bool:
+    return any(map(instruction_in, spoken(text)))
 
 
 def _is_question(text: str) -> bool:
@@ -373,18 +381,3 @@ def _first_last_heaviest(facts: Sequence[Fact], number: int) -> list[Fact]:
     between = sorted(facts[1:-1], key=lambda fact: -fact.weight)[: max(0, number - 2)]
     chosen = {fact.key for fact in [facts[0], *between, *([facts[-1]] if number > 1 else [])]}
     return [fact for fact in facts if fact.key in chosen]
-
-
-_COUNTED_OF_RUN: tuple[Kind, ...] = (
-    "request", "constraint", "decision", "file", "command", "error", "identifier", "symbol", "work",
-)  # fmt: skip
-_COUNTED_OF_TALK: tuple[Kind, ...] = ("chat", "identifier", "file", "command", "work")
-
-
-def kinds_left(ledger: Ledger, kept: Mapping[Kind, int]) -> dict[Kind, int]:
-    """Return the number of facts by kind that a summary omits, including those evicted from the ledger."""
-    counted = _COUNTED_OF_TALK if ledger.is_dialogue else _COUNTED_OF_RUN
-    known = {kind: len(ledger.of(kind)) for kind in counted}
-    known |= {"file": len(one_each(ledger.of("file"))), "identifier": len(repeated.values(ledger))}
-    left = {kind: known[kind] + ledger.evicted.get(kind, 0) - kept.get(kind, 0) for kind in counted}
-    return {kind: number for kind, number in left.items() if number > 0}

@@ -6,7 +6,7 @@ import datetime as dt
 
 import pytest
 
-from plimsoll.summary.ledger.dates import day_in, is_day, resolved, shown
+from plimsoll.summary.ledger.dates import day_in, is_day, resolved, shown, with_year, without_year
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,23 @@ def test_what_names_no_day_is_none(heading: str) -> None:
 def test_relative_days_are_said_as_the_days_they_mean(text: str, meant: str) -> None:
     """From Monday, 1 January 2024, over the turn of the year; titles and figures of speech stay."""
     assert resolved(text, dt.date(2024, 1, 1)) == meant
+
+
+@pytest.mark.parametrize(
+    ("before", "heading", "short"),
+    [
+        ("28 Dec 2022", "8 May 2023", "8 May 2023"),
+        ("3 Jan 2023", "8 May 2023", "8 May"),
+        ("2023-1-3", "2023-5-8", "5-8"),
+        ("Session 2", "8 May 2023", "8 May 2023"),
+        ("8 May 2023", "Session 3", "Session 3"),
+        ("", "8 May 2023", "8 May 2023"),
+    ],
+)
+def test_a_year_is_said_once_and_read_again(before: str, heading: str, short: str) -> None:
+    """A day of the year of the day before it is shown without it, and gets it back when a summary is read."""
+    assert without_year(heading, before) == short
+    assert with_year(short, before) == heading
 
 
 def test_no_day_is_before_the_first_nor_after_the_last() -> None:

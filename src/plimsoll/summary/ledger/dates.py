@@ -26,6 +26,12 @@ _RELATIVE = regex(
 _HINTS = ("yesterday", "tomorrow", "last ", "next ", "this ")
 """What `_RELATIVE` finds in English has one of these."""
 
+_NAMED = rf"[0-9]{{1,2}} (?:{'|'.join(_MONTHS)})"
+_NUMBERED = "[0-9]{1,2}-[0-9]{1,2}"
+_SHOWN = regex(rf"(?P<day>{_NAMED}) (?P<year>[0-9]{{4}})|(?P<year_zh>[0-9]{{4}})-(?P<day_zh>{_NUMBERED})")
+_YEARLESS = regex(f"{_NAMED}|{_NUMBERED}")
+"""What `shown` makes, with its year and without."""
+
 _BESIDE_DAYS = regex(
     r"\b(?:session|chat|conversation|date|time|day|on|at|the|[ap]m|utc|gmt|(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6})\b"
     r"|(?:星期|周)[一二三四五六日天]|日期|时间|会话|对话|[上下]午|[日号时分]",
@@ -63,6 +69,26 @@ def shown(day: dt.date, language: str) -> str:
     if language == "zh":
         return f"{day.year}-{day.month}-{day.day}"
     return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+
+
+def without_year(heading: str, before: str) -> str:
+    """A day as `shown`, without its year where the heading `before` it is a day of the same year."""
+    one, other = _SHOWN.fullmatch(heading), _SHOWN.fullmatch(before)
+    if one is None or other is None or _year(one) != _year(other):
+        return heading
+    return one["day"] or one["day_zh"]
+
+
+def with_year(heading: str, before: str) -> str:
+    """The reverse: a day that was shown without its year, with that of the day `before` it."""
+    found = _SHOWN.fullmatch(before)
+    if found is None or not _YEARLESS.fullmatch(heading):
+        return heading
+    return f"{_year(found)}-{heading}" if found["year_zh"] else f"{heading} {_year(found)}"
+
+
+def _year(shown: re.Match[str]) -> str:
+    return shown["year"] or shown["year_zh"]
 
 
 def resolved(text: str, today: dt.date) -> str:

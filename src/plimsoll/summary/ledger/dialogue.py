@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
@@ -9,36 +10,37 @@ from plimsoll.summary.ledger.dates import is_day
 from plimsoll.summary.ledger.fact import CAPS, Fact, Origin, by
 from plimsoll.summary.ledger.prose import spoken
 from plimsoll.summary.ledger.sentences import clean, has_digit, line
+from plimsoll.summary.ledger.turns import Turn, stamp, turns
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from plimsoll.message import Role
 
-_SPEAKER = regex(r"([A-Z][\w.'-]{0,20}(?: [A-Z][\w.'-]{0,20})?): ?(?=\S)")
-_SPEAKER_ZH = regex(r"([\u4e00-\u9fff]{1,5}): ?(?=\S)")
 _HEADING = regex(
     r"\s{0,4}(?:\[(?P<square>[^\]\n]{0,80}[0-9][^\]\n]{0,40})\]|[(【](?P<round>[^\]\n)】]{0,80}[0-9][^\]\n)】]{0,40})[)】])\s{0,4}\n?"
 )
 _FIRST_LINE = regex(r"[ \t#*=-]{0,8}([^\n]{6,80}?)[ \t*=-]{0,8}\n\s{0,8}(?=\S)")
 _FIRST_LINE_CHARS_MAX = 100
-_SENTENCES_MAX = 40
+_SENTENCES_MAX, _CHARS_MAX = 40, 12_000
+"""Of a message so much is read."""
 
 
 def from_message(text: str, position: int, role: Role, author: str = "") -> Iterator[Fact]:
     """Yield sentences as chat facts, and a leading date or session line as a heading fact. `author` is the message's name."""
     text = clean_start(text)
-    heading = _HEADING.match(text) or _dated_line(text)
+    heading = None if stamp(text) else _HEADING.match(text) or _dated_line(text)
     if heading is not None:
         shown = line(heading[heading.lastindex or 1], CAPS["heading"].text_chars_max)
         yield Fact("heading", f"{position}", shown, position, "user")
         text = text[heading.end() :]
-    speaker = (_SPEAKER if text[:1].isascii() else _SPEAKER_ZH).match(text)
-    # Without an author: a label or a name; `has_speakers` decides from all messages.
-    name = by(author) or (speaker[1] if speaker is not None else role)
+    found = turns(text[:_CHARS_MAX])
+    day = found[0].day
+    if day and heading is None:
+        yield Fact("heading", f"{position}", day, position, "user")
     origin: Origin = "user" if role == "user" else "assistant"
-    for order, sentence in enumerate(spoken(text[:12_000])[:_SENTENCES_MAX]):
+    for order, (name, sentence) in enumerate(islice(_sentences(found), _SENTENCES_MAX)):
         shown = line(sentence, CAPS["chat"].text_chars_max)
         alphanumeric = map(str.isalnum, shown)
         if not (any(alphanumeric) and any(alphanumeric)):  # less than two characters of it are
@@ -47,7 +49,21 @@ def from_message(text: str, position: int, role: Role, author: str = "") -> Iter
         weight = 1.0 + (0.5 if has_digit(shown) else 0.0) + (0.2 if origin == "user" else 0.0)
         # Short answers ("Yes.", "1898年。") repeat with other meanings: only long sentences are merged.
         key = shown.casefold() if len(shown) > 24 else f"{position}.{order}"
-        yield Fact("chat", key, shown, position, origin, weight, last=position, note=name, state=state)
+        # Without an author: a label or a name; `has_speakers` decides from all messages.
+        yield Fact(
+            "chat", key, shown, position, origin, weight, last=position, note=by(author) or name or role, state=state
+        )
+
+
+def _sentences(found: Sequence[Turn]) -> Iterator[tuple[str, str]]:
+    """The speaker and the text of each sentence; one said on another day than the message began names that day."""
+    day = found[0].day
+    for turn in found:
+        said = spoken(turn.text)
+        if said and turn.day and turn.day != day:
+            day = turn.day
+            said[0] = f"{said[0]} ({day})"
+        yield from ((turn.name, sentence) for sentence in said)
 
 
 def _dated_line(text: str) -> re.Match[str] | None:

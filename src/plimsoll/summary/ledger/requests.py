@@ -22,7 +22,7 @@ _CONSTRAINT_ZH = regex(
     r"必须|务必|不要|不得|不能|不许|禁止|请勿|只能|只要|一定要|应该|应当|保持|尽量|至少|最多|不超过|别(?![的人处说墅名称是])|仅|要求|希望|不可|确保"
 )
 _ASKS_EN = regex(
-    r"\s*(?:please|pls|can you|could you|would you|will you|let's|lets|now|ok,? |i want|i need|i'd like|help|next"
+    r"\s*(?:ok(?:ay)?,? )?(?:please|pls|can you|could you|would you|will you|let's|lets|now|i want|i need|i'd like|help|next"
     r"|implement|fix|add|write|create|make|build|run|check|test|refactor|update|change|remove|delete|find|explain|show"
     r"|review|read|look|use|move|rename|commit|push|merge|install|try|do|give|tell|list|generate|translate|summari[sz]e"
     r"|cancel|book|continue|investigate|debug|deploy|set|put|open|search|compare|convert|draft|plan)\b",

@@ -1,0 +1,86 @@
+"""Who says what in a message: the label in front of it, or in front of each of its lines in a transcript or an exported chat."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from plimsoll.light.regex import regex
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Sequence
+
+_SPEAKER = regex(r"([A-Z][\w.'-]{0,20}(?: [A-Z][\w.'-]{0,20})?|[a-z][\w.-]{1,15}|#[A-Za-z]\w{0,15}#): ?(?!//)(?=\S)")
+_NAME = r"[^\W\d_a-z\u3400-\u9fff][^\W_]{0,20}"
+_SPEAKER_ELSEWHERE = regex(rf"([\u3400-\u9fff]{{1,5}}|{_NAME}(?: {_NAME})?)[:：] ?(?=\S)")
+_CLOCK = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?:[ \u202f]?[AaPp]\.?[Mm]\b\.?)?"
+_DATE = r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{2,4}"
+_STAMPED = regex(
+    rf"[ \t]{{0,4}}[\[(]?(?:(?P<day>{_DATE}),?[ T])?{_CLOCK}(?:[\])][ \t]{{0,2}}|[ \t]{{1,2}})(?:[-–—] )?"
+    r"(?P<name>(?![-–—]|[\d\s]*:)[^\n:\[\](){}]{1,30}?): ?(?=\S)"
+)
+"""`12/03/2023, 18:22 - Anna: `, `[18:22:10] Anna: `."""
+
+_LINES_MIN = 3
+"""Labelled lines, most of all lines and one of the labels at least twice, that make a message a transcript."""
+
+
+class Turn(NamedTuple):
+    """A run of text with one speaker."""
+
+    name: str
+    """The label in front of it, with which the text begins; empty without one."""
+    text: str
+    day: str = ""
+    """The day in its time stamp, as written."""
+
+
+def turns(text: str) -> list[Turn]:
+    """The turns of a message: one in most of them. Linear."""
+    first = stamp(text)
+    if "\n" in text:
+        lines = text.split("\n")
+        labelled = [(at, found) for at, raw in enumerate(lines) if (found := stamp(raw) if first else _label(raw))]
+        if _is_transcript(lines, labelled, is_stamped=first is not None):
+            return _by_line(lines, labelled)
+    if first is not None:
+        return [_turn(first, text)]
+    label = _label(text)
+    return [_turn(label, text) if label is not None else Turn("", text)]
+
+
+def stamp(text: str) -> re.Match[str] | None:
+    """The time stamp and the label in front of a line of an exported chat."""
+    return _STAMPED.match(text) if text[:6].lstrip(" \t[(")[:1].isdigit() else None
+
+
+def _label(text: str) -> re.Match[str] | None:
+    """The label of a line without a time stamp."""
+    return (_SPEAKER if text[:1].isascii() else _SPEAKER_ELSEWHERE).match(text)
+
+
+def _is_transcript(lines: Sequence[str], labelled: Sequence[tuple[int, re.Match[str]]], *, is_stamped: bool) -> bool:
+    if is_stamped:
+        return len(labelled) > 1
+    names = [found[1] for _, found in labelled]
+    said = sum(not raw.isspace() and raw != "" for raw in lines)
+    return len(names) >= _LINES_MIN and 2 * len(names) > said and len(set(names)) < len(names)
+
+
+def _by_line(lines: Sequence[str], labelled: Sequence[tuple[int, re.Match[str]]]) -> list[Turn]:
+    """A turn from each label to the next; what stands in front of the first has no speaker."""
+    found = [Turn("", "\n".join(lines[: labelled[0][0]]))] if labelled[0][0] else []
+    ends = [at for at, _ in labelled[1:]] + [len(lines)]
+    for (at, match), end in zip(labelled, ends, strict=True):
+        found.append(_turn(match, "\n".join(lines[at:end])))
+    return found
+
+
+def _turn(found: re.Match[str], text: str) -> Turn:
+    """The turn without its time stamp, its label before an ASCII colon."""
+    parts = found.groupdict()
+    name = parts.get("name", found[1])
+    said = text[found.start("name" if "name" in parts else 1) :]
+    return Turn(
+        name.strip(), said.replace("：", ":", 1) if said.startswith("：", len(name)) else said, parts.get("day") or ""
+    )

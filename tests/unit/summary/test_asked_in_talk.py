@@ -1,0 +1,40 @@
+"""Which messages of a dialogue are requests, shown word for word, and which tell something, shown short under their day."""
+
+from __future__ import annotations
+
+import pytest
+
+from plimsoll.formats.registry import decode_all
+from plimsoll.summary.labels import ENGLISH
+from plimsoll.summary.ledger import Ledger, extend
+from plimsoll.summary.sections import requests
+
+
+@pytest.mark.parametrize(
+    ("text", "is_request"),
+    [
+        ("ok cool. I moved the fig to the bedroom then, it should get more light there by the window I think", False),
+        ("We only have two channels. I changed my job in June, I should have done that years ago, it is great", False),
+        ("ok, please move the fig to the bedroom list and keep the others where they are, thanks in advance", True),
+        (
+            "I moved the fig to the bedroom. Please only water it on Mondays and keep it out of the hot sun at noon",
+            True,
+        ),
+    ],
+)
+def test_a_message_without_an_instruction_is_no_request(text: str, *, is_request: bool) -> None:
+    """Words such as `should` and `only` tell of the speaker's life as well."""
+    talk = ["Hello there", "Hi!", "I live in Leeds.", "Nice.", text, "I see."]
+    wire = [{"role": ("user", "assistant")[at % 2], "content": said} for at, said in enumerate(talk)]
+    ledger = extend(Ledger.empty(), decode_all(wire, "openai-chat")[1], 0)
+
+    assert any(item.text == text for item in requests(ledger, ENGLISH, 4_000)) == is_request
+
+
+def test_the_first_message_that_leaves_behind_the_start_is_no_goal() -> None:
+    """Where the view shows how the session began, the message after it counts by what it says."""
+    wire = [{"role": ("user", "assistant")[at % 2], "content": f"My cat number {at} is called Mo."} for at in range(6)]
+    messages = decode_all(wire, "openai-chat")[1]
+
+    assert [item.order[0] for item in requests(extend(Ledger.empty(), messages, 0), ENGLISH, 4_000)] == [0]
+    assert requests(extend(Ledger.empty(), messages, 2), ENGLISH, 4_000) == []

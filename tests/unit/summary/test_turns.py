@@ -1,0 +1,78 @@
+"""Who says what in a message that names its speakers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from plimsoll.formats.registry import decode_all
+from plimsoll.summary.ledger import Ledger, extend
+from plimsoll.summary.ledger.turns import Turn, turns
+from plimsoll.summary.rules import render
+
+
+@pytest.mark.parametrize(
+    ("text", "turn"),
+    [
+        ("12/03/2023, 18:22 - Anna: hi", Turn("Anna", "Anna: hi", "12/03/2023")),
+        ("[12.03.23, 18:22:10] Anna Lee: hi", Turn("Anna Lee", "Anna Lee: hi", "12.03.23")),
+        ("3/12/23, 6:22 PM - +44 7700 900: hi", Turn("+44 7700 900", "+44 7700 900: hi", "3/12/23")),
+        ("[18:22] anna_l: hi", Turn("anna_l", "anna_l: hi")),
+        ("00:12:03 Anna: hi", Turn("Anna", "Anna: hi")),
+        ("Anna: hi", Turn("Anna", "Anna: hi")),
+        ("mike92: hi", Turn("mike92", "mike92: hi")),
+        ("#Person1#: hi", Turn("#Person1#", "#Person1#: hi")),
+        ("Анна: привет", Turn("Анна", "Анна: привет")),
+        ("李明：你好", Turn("李明", "李明:你好")),
+        ("민수: 안녕", Turn("민수", "민수: 안녕")),
+        ("I meet Anna at 18:22: hi", Turn("", "I meet Anna at 18:22: hi")),
+        ("18:22 is late", Turn("", "18:22 is late")),
+        ("8:30-17:45, closed on Monday", Turn("", "8:30-17:45, closed on Monday")),
+        ("8:30 - 17:45 on weekdays", Turn("", "8:30 - 17:45 on weekdays")),
+        ("https://example.org", Turn("", "https://example.org")),
+    ],
+)
+def test_a_message_names_its_speaker_with_or_without_a_time_stamp(text: str, turn: Turn) -> None:
+    """The label is the speaker, the time goes, and the day is kept apart."""
+    assert turns(text) == [turn]
+
+
+def test_each_line_of_an_exported_chat_has_its_own_speaker() -> None:
+    """A line without a stamp goes on with what the line above it says."""
+    text = "1/2/2023, 9:00 - Ann: hi\nhow are you\n1/2/2023, 9:01 - Bo: fine"
+
+    assert [(turn.name, turn.text) for turn in turns(text)] == [("Ann", "Ann: hi\nhow are you"), ("Bo", "Bo: fine")]
+
+
+def test_a_transcript_is_split_and_a_list_of_fields_is_not() -> None:
+    """Most lines of a transcript have a label, and a label comes again."""
+    assert [turn.name for turn in turns("Ann: hi\nBo: hello\nAnn: bye")] == ["Ann", "Bo", "Ann"]
+    assert [turn.name for turn in turns("Price: 5\nSize: 4\nColour: red")] == ["Price"]
+
+
+def test_a_chat_exported_line_by_line_is_summarised_by_day_and_speaker(counter: Any) -> None:
+    """What stood in each stamp is said once: the day as a heading, who speaks in front of what they say."""
+    people, streets = ("Marco", "Priya"), ("Elm", "Oak", "Ash", "Fir", "Yew", "Bay")
+    messages = [
+        {
+            "role": "user",
+            "content": f"1{day}/03/2023, 18:2{day} - {people[day % 2]}: i rented a house in {street} Street",
+        }
+        for day, street in enumerate(streets)
+    ]
+    ledger = extend(Ledger.empty(), decode_all(messages, "openai-chat")[1], 0)
+
+    assert [fact.text for fact in ledger.of("heading")] == [f"1{day}/03/2023" for day in range(6)]
+    assert {fact.note for fact in ledger.of("chat")} == set(people)
+    assert not any("18:2" in fact.text for fact in ledger.of("chat"))
+    shown = render(ledger, tokens_max=200, counter=counter).text
+    assert "[12/03/2023]\nM: rented house in Ash Street" in shown
+
+
+def test_a_day_that_begins_within_an_exported_chat_stands_beside_what_was_said_on_it() -> None:
+    """The heading holds for the beginning of the message alone."""
+    text = "01/02/2023, 9:00 - Ann: hi there\n02/02/2023, 9:01 - Bo: fine, my cat came back"
+    ledger = extend(Ledger.empty(), decode_all([{"role": "user", "content": text}], "openai-chat")[1], 0)
+
+    assert [fact.text for fact in ledger.of("chat")] == ["Ann: hi there", "Bo: fine, my cat came back (02/02/2023)"]
