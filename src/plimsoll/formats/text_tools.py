@@ -1,15 +1,16 @@
 """Tools called in plain text: an agent writes an action into its answer, and the host sends the output as the user's next message.
 
 Agents that use no tool calls of the provider work so: a command in the last code block, `Action:` lines as of ReAct, or tags such
-as `<execute_bash>`. Only outputs with a mark that people do not write are recognised.
+as `<execute_bash>`. Recognised are outputs with a mark that people do not write, and what follows an answer written for a program.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
+from plimsoll.formats.text_actions import TextCall, action_in, demands_output
 from plimsoll.light.dataclass import replace
 from plimsoll.light.regex import regex
 from plimsoll.message import Message, Text, ToolCall, ToolResult
@@ -24,7 +25,9 @@ OUTPUT_NAMES = (
 """The pattern of what hosts call an output in its label."""
 
 _LABEL = regex(
-    rf"\s{{0,8}}(?:{OUTPUT_NAMES}\s?(?:\([^()\n]{{0,40}}\)\s?)?[:：]\s{{0,8}}"
+    rf"\s{{0,8}}(?:(?:(?:new|current|latest) )?(?:{OUTPUT_NAMES}|(?:terminal|screen|shell) (?:state|screen|contents?))"
+    r"\s?(?:\([^()\n]{0,40}\)\s?)?[:：]\s{0,8}"
+    r"|output:\s{0,4}(?=\n```)"
     r"|execution result of \[[^\]\n]{0,80}\]:?\s{0,8}"
     r"|\[[a-z][\w.-]{0,40}(?: for [^\n]{1,300}?)?\] (?:result|output|error):?\s{0,8}"
     r"|(?=<(?:observation|returncode|tool_?(?:response|result|output)s?|function_?(?:response|result|output)s?|command_?output"
@@ -41,35 +44,30 @@ _FOOTER = regex(
 """How an output ends that has no label: the prompt of the shell, or how the command ended."""
 
 _FOOTER_CHARS = 800
-_FENCED = regex(r"```([\w+-]{0,20})[^\S\n]{0,8}\n(.*)\n?```\s{0,8}\Z", re.DOTALL)
-_INLINE = regex(r"```([^`\n]{1,400})```[^\S\n]{0,4}\Z")
-_ACTION = regex(
-    r"^\s{0,8}\**action\**:\**\s{0,8}([^\n]{1,4000})(?:\n\s{0,8}\**action input\**:\**\s{0,8}(.{0,8000}))?",
-    re.IGNORECASE | re.MULTILINE | re.DOTALL,
-)
-_BRACKETS = regex(r"([a-z_]\w{0,40})\s?[\[(](.{0,4000})[\])]\s{0,8}\Z", re.IGNORECASE | re.DOTALL)
-_END_TAG = regex(r"</([A-Za-z]\w{0,40})>\s{0,8}\Z")
-_TAG = regex(
-    r"<(?:(?:function|invoke|tool)(?:=|\s{1,4}name=\")(?P<named>[\w.-]{1,60})\"?|(?P<tag>[A-Za-z]\w{0,40}))>\s{0,8}"
-)
-_FIELD_TAG = regex(r"<(?:parameter(?:=|\s{1,4}name=\"))?(\w{1,40})\"?>")
-_LEAD = regex(
-    r"\A\s{0,8}(?:discussion|thought|reasoning)s?:?\s{1,8}|\s{1,8}(?:command|action):?\s{0,8}\Z", re.IGNORECASE
-)
-_SHELLS = frozenset(("", "bash", "sh", "shell", "zsh", "console"))
-_END_TAG_CHARS, _INLINE_CHARS = 60, 500
-_SEARCHED_CHARS = 20_000
-"""An action stands in this much of the end of an answer."""
+_ADDED = regex(r"<(environment_details|system-reminder|system_reminder)>")
+"""What a host adds to an output about itself."""
 
+_COMMENT = regex(
+    r"\s{0,8}(?:The user (?:provided|gave)[^\n]{0,80}\n)?"
+    r"<(feedback|user_(?:message|feedback|query|input|request))>(.*)</\1>\s{0,8}",
+    re.DOTALL,
+)
+"""A text block behind an output in which the user says something to it."""
 
-class TextCall(NamedTuple):
-    """An action that an answer asks for in its text."""
+_PERSONAL = regex(
+    r"\b(?:i|i'[dm]|i've|i'll|my|me|we|our|let's|please|pls|don['’]?t|do not|never|(?:can|could|would) you|instead|actually|also)\b"
+    r"|\A\s{0,8}(?:(?:new|next|your|my|the|user) )?(?:task|question|instruction|request|goal|objective|feedback|user|human)s?:"
+    r"|<(?:task|goal|question|request|instructions?)>|[?？]\s{0,8}\Z|[请不别我你您]",
+    re.IGNORECASE,
+)
+"""What a person says of himself or asks for, which the output of a program seldom has at its start."""
 
-    said: str
-    """The text in front of it."""
-    name: str
-    arguments: str
-    """JSON text."""
+_FAILED = regex(r"\s{0,8}(?:error|exception|traceback|failed|warning|invalid action)\b", re.IGNORECASE)
+_PERSONAL_CHARS, _TYPED_CHARS_MAX = 300, 1_500
+"""So much of the start tells who speaks; people seldom type more than the second in answer to an action."""
+
+_EDITED = regex(r"edit [0-9]{1,6}:[0-9]{1,6}\b")
+_OPEN_FILE = regex(r"\n\(Open file: ([^\n]{1,300})\)\n")
 
 
 def is_output(text: str) -> bool:
@@ -77,135 +75,102 @@ def is_output(text: str) -> bool:
     return _LABEL.match(text) is not None or _FOOTER.search(text[-_FOOTER_CHARS:]) is not None
 
 
-def action_in(text: str) -> TextCall | None:
-    """The action at the end of an answer, if there is one."""
-    skipped = max(0, len(text) - _SEARCHED_CHARS)
-    end = text[skipped:]
-    for read in (_fenced, _inline, _labelled, _tagged):
-        if (found := read(end)) is not None:
-            start, name, arguments = found
-            said = _LEAD.sub("", text[: skipped + start])
-            return TextCall(said, name, json.dumps(arguments, ensure_ascii=False))
-    return None
-
-
 def as_calls(messages: Sequence[Message], start: int) -> Sequence[Message]:
     """The messages, with actions in text as calls and their outputs as results; unchanged if there are none. Linear.
 
-    An answer's action is a call only if its output follows, and an output follows an answer. `start` is the position of the first
-    message in its history. For reading: such messages are not sent.
+    An action is a call only if its output follows or must, and an output follows an answer. What the user says beside an output
+    stays the user's, in the same message. `start` is the position of the first message in its history. For reading: such messages
+    are not sent.
     """
-    if not any(_holds_output(message) for message in messages):
-        return messages
     made = list(messages)
-    is_answered = start > 0
+    is_answered, has_any = start > 0, False
     for index, message in enumerate(messages):
         is_answered = is_answered or message.role == "assistant"
-        if not is_answered or not _holds_output(message):
+        before = messages[index - 1] if index else None
+        if not is_answered or not _holds_output(message, before):
             continue
-        id, before = f"text-{index}", messages[index - 1] if index else None
+        id, has_any = f"text-{index}", True
         if before is not None and before.role == "assistant" and not before.calls:
-            made[index - 1] = _calling(before, id)
-        made[index] = replace(message, role="tool", parts=(ToolResult(call_id=id, content=_printed(message.text)),))
-    return made
+            made[index - 1] = _calling(before, id, message.text)
+        made[index] = _answering(message, id)
+    if has_any and (newest := messages[-1]).role == "assistant" and not newest.calls and demands_output(newest.text):
+        made[-1] = _calling(newest, f"text-{len(messages)}", "")
+    return made if has_any else messages
 
 
-def _holds_output(message: Message) -> bool:
-    return message.role == "user" and not message.results and is_output(message.text)
+def _holds_output(message: Message, before: Message | None) -> bool:
+    if message.role != "user" or message.results or not message.text:
+        return False
+    text = message.text
+    if is_output(text):
+        return True
+    if before is None or before.role != "assistant" or before.calls or not demands_output(before.text):
+        return False
+    return (
+        len(text) > _TYPED_CHARS_MAX
+        or _FAILED.match(text) is not None
+        or _PERSONAL.search(text[:_PERSONAL_CHARS]) is None
+    )
+
+
+def _answering(message: Message, id: str) -> Message:
+    """The message of an output as a result, with what the user says in a text block of its own behind it.
+
+    Only in such a block: what stands in the output itself may be anybody's.
+    """
+    texts = [part.text for part in message.parts if isinstance(part, Text)]
+    begun = next((at for at, text in enumerate(texts) if not _is_label(text)), len(texts)) + 1
+    comments = [found for text in texts[begun:] if (found := _COMMENT.fullmatch(text)) is not None]
+    said = "\n".join(found[2].strip() for found in comments)
+    printed = "\n".join([*texts[:begun], *(text for text in texts[begun:] if _COMMENT.fullmatch(text) is None)])
+    result = ToolResult(call_id=id, content=_printed(_without_added(printed)))
+    if not said:
+        return replace(message, role="tool", parts=(result,))
+    return replace(message, role="user", parts=(result, Text(text=said)))
+
+
+def _is_label(text: str) -> bool:
+    label = _LABEL.match(text)
+    return label is not None and not text[label.end() :].strip()
+
+
+def _without_added(text: str) -> str:
+    """An output without what its host adds about itself. Linear."""
+    kept: list[str] = []
+    at = 0
+    while (tag := _ADDED.search(text, at)) is not None:
+        end = text.find(f"</{tag[1]}>", tag.end())
+        if end < 0:
+            break
+        kept.append(text[at : tag.start()])
+        at = end + len(tag[1]) + 3
+    return "".join((*kept, text[at:]))
 
 
 def _printed(text: str) -> str:
-    """An output without its label and without what tells its end."""
+    """An output without its label, without what tells its end, and without a code block around all of it."""
     printed = _FOOTER.sub("", text)
     label = _LABEL.match(printed)
-    return printed[label.end() :] if label is not None else printed
+    printed = printed[label.end() :] if label is not None else printed
+    bare = printed.strip()
+    return bare[3:-3].strip("\n") if bare.startswith("```\n") and bare.endswith("\n```") else printed
 
 
-def _calling(message: Message, id: str) -> Message:
+def _calling(message: Message, id: str, output: str) -> Message:
     """An answer with the action in its text as a call."""
     action = action_in(message.text)
     if action is None:
         return message
     said = (Text(text=action.said),) if action.said else ()
-    return replace(message, parts=(*said, ToolCall(id=id, name=action.name, arguments=action.arguments)))
+    name, arguments = _of_open_file(action, output)
+    return replace(message, parts=(*said, ToolCall(id=id, name=name, arguments=arguments)))
 
 
-def _fenced(text: str) -> tuple[int, str, dict[str, Any]] | None:
-    """The last code block, if the answer ends with it. The command of a shell, or a program."""
-    opening = text.rfind("\n```", 0, text.rstrip().rfind("```"))
-    opening = 0 if opening < 0 and text.startswith("```") else opening
-    found = _FENCED.search(text, max(0, opening)) if opening >= 0 else None
-    if found is None:
-        return None
-    language, body = found[1].lower(), found[2].strip()
-    return (found.start(), *(_command(body) if language in _SHELLS else (language, {"code": body})))
-
-
-def _inline(text: str) -> tuple[int, str, dict[str, Any]] | None:
-    """Code in the last line: the verb of a browser and what it is for, or a command."""
-    found = _INLINE.search(text[-_INLINE_CHARS:].rstrip())
-    if found is None:
-        return None
-    verb, _, rest = found[1].strip().partition(" ")
-    return text.rstrip().rfind("```", 0, -3), verb[:60], {"input": rest}
-
-
-def _command(body: str) -> tuple[str, dict[str, Any]]:
-    """A command of a shell; what opens or makes a file is named as such."""
-    verb, _, rest = body.partition("\n")[0].partition(" ")
-    path = rest.split(" ")[0].strip("\"'")
-    if verb in ("open", "create", "view") and path:
-        return f"{verb}_file", {"path": path}
-    return "bash", {"command": body}
-
-
-def _labelled(text: str) -> tuple[int, str, dict[str, Any]] | None:
-    """`Action:` and `Action Input:`, or `Action: name[input]`."""
-    found = None
-    for found in _ACTION.finditer(text):  # noqa: B007 - the last one is meant
-        pass
-    if found is None:
-        return None
-    name, given = found[1].strip(), found[2]
-    if given is None and (call := _BRACKETS.match(name)):
-        name, given = call[1], call[2]
-    return found.start(), name[:60], _arguments(given or "")
-
-
-def _tagged(text: str) -> tuple[int, str, dict[str, Any]] | None:
-    """The tags that the answer ends with: a name, and between its tags fields, a command or JSON text."""
-    end = _END_TAG.search(text[-_END_TAG_CHARS:])
-    opening = -1 if end is None else text.rfind(f"<{end[1]}")
-    tag = _TAG.match(text, max(0, opening))
-    if opening < 0 or end is None or tag is None:
-        return None
-    body = text[tag.end() : text.rfind("</")].strip()
-    inner = _TAG.match(body)
-    if inner is not None and inner["named"]:  # <function_calls><invoke name="...">
-        tag, body = inner, body[inner.end() :]
-    if body.startswith("{"):
-        given = _arguments(body)
-        asked = given.get("arguments", given.get("parameters", given))
-        return opening, str(given.get("name", tag["tag"])), asked if isinstance(asked, dict) else {"input": asked}
-    return opening, tag["named"] or tag["tag"], _fields(body) or {"command": body}
-
-
-def _fields(body: str) -> dict[str, str]:
-    """The values between pairs of tags, by name."""
-    fields: dict[str, str] = {}
-    at = 0
-    while (tag := _FIELD_TAG.search(body, at)) is not None:
-        ends = [body.find(closing, tag.end()) for closing in ("</parameter>", f"</{tag[1]}>")]
-        at = min((end for end in ends if end >= 0), default=tag.end())
-        if max(ends) >= 0:
-            fields[tag[1]] = body[tag.end() : at].removeprefix("\n").removesuffix("\n")
-    return fields
-
-
-def _arguments(given: str) -> dict[str, Any]:
-    """The arguments as an object: of JSON text, else the text as `input`."""
-    try:
-        value = json.loads(given)
-    except (ValueError, RecursionError):
-        return {"input": given.strip()}
-    return value if isinstance(value, dict) else {"input": value}
+def _of_open_file(action: TextCall, output: str) -> tuple[str, str]:
+    """The name and arguments of an action; an editor's edit of lines is one of the file that it says is open."""
+    if action.name != "bash" or not _EDITED.match(command := json.loads(action.arguments)["command"]):
+        return action.name, action.arguments
+    opened = _OPEN_FILE.search(output[-_FOOTER_CHARS:])
+    if opened is None:
+        return action.name, action.arguments
+    return "edit", json.dumps({"path": opened[1], "content": command}, ensure_ascii=False)
