@@ -32,7 +32,7 @@ def with_string(
             for unit in _units_with(segment, number, text, string):
                 entry, start, end = segment.span(unit)
                 score = 1 - count / LITERAL_UNITS_MAX / 2
-                yield Candidate(score, entry, entry.start + start, text[start:end], matches=True)
+                yield Candidate(score, entry, entry.start + start, text[start:end], matches=True, piece=text)
                 count += 1
             left -= len(text)
             if left <= 0 or count >= LITERAL_UNITS_MAX:

@@ -93,6 +93,8 @@ class Candidate(NamedTuple):
     offset: int
     text: str
     matches: bool
+    piece: str
+    """All text of its entry."""
 
 
 class _Term(NamedTuple):
@@ -329,9 +331,8 @@ class _Field:
     def candidate(self, unit: int, score: float) -> Candidate:
         """A unit with its text."""
         entry, start, end = self._segment.span(unit)
-        return Candidate(
-            score, entry, entry.start + start, self._segment.text_of(entry)[start:end], unit in self._matching
-        )
+        piece = self._segment.text_of(entry)
+        return Candidate(score, entry, entry.start + start, piece[start:end], unit in self._matching, piece)
 
 
 def _largest(windows: Mapping[int, float]) -> list[tuple[int, float]]:

@@ -20,6 +20,7 @@ from plimsoll.protocols import TokenCounter
 from plimsoll.recall.choosing import FIRST_HOP, HITS_MAX, LED_SHARE, Choice, is_phatic, runs, said_of
 from plimsoll.recall.cues import SPOKEN_MIN
 from plimsoll.recall.filters import Filters
+from plimsoll.recall.headers import header_above
 from plimsoll.recall.index import Index
 from plimsoll.recall.literal import with_string
 from plimsoll.recall.ranking import RARE_MAX, Candidate, Ranking
@@ -46,6 +47,8 @@ class Hit:
     """The day it was said, as 2026-05-17: what the conversation says of it, else when it was stored. Empty if neither is known."""
     session: str = ""
     """The name of the session."""
+    header: str = ""
+    """The line above that names the columns, where the text begins with a row of a table and without that line."""
 
     @property
     def id(self) -> str:
@@ -67,7 +70,7 @@ def search(  # noqa: PLR0913 - one search
     filters: Filters | None = None,
     session: str = "",
 ) -> list[Hit]:
-    """The hits for a query, best first, with at most `max_tokens` tokens of text by the counter's upper bound.
+    """The hits for a query, best first, with at most `max_tokens` tokens of text and headers by the counter's upper bound.
 
     Messages at the positions in `shown` are excluded, and what the filters do not admit. The search ends when nothing relevant is
     left. Its cost grows with the occurrences of the query's terms, up to a limit. A query of signs alone is looked for as it is.
@@ -97,6 +100,7 @@ def _hit(run: list[Candidate], top: float, session: str) -> Hit:
     entry = run[0].entry
     text = "".join(candidate.text for candidate in run)
     first, end = said_of(entry, text)
+    start = run[0].offset - entry.start
     return Hit(
         text=text[first:end] or text,
         reference=entry.reference,
@@ -106,13 +110,18 @@ def _hit(run: list[Candidate], top: float, session: str) -> Hit:
         voice=entry.voice,
         day=dt.date.fromordinal(entry.day).isoformat() if entry.day else "",
         session=session,
+        header=header_above(run[0].piece, start + first, start + (end or len(text))),
     )
 
 
 def _fitting(hits: list[Hit], choice: Choice, max_tokens: int) -> list[Hit]:
     """The hits, best first, without the last ones if merged texts count more than their units did."""
     hits.sort(key=lambda hit: (-hit.score, -hit.position, hit.offset))
-    tokens = [choice.tokens(hit.text) for hit in hits]
+    before = ["", *(hit.header for hit in hits)]
+    tokens = [
+        choice.tokens(hit.text) + (0 if hit.header in before[: at + 1] else choice.tokens(hit.header))
+        for at, hit in enumerate(hits)
+    ]
     while hits and sum(tokens) > max_tokens:
         hits.pop()
         tokens.pop()

@@ -176,6 +176,7 @@ class Toolbox:
         return f"{_page_heading(owner, start, end, len(text))}\n{text[start:end]}"
 
 
+_UNQUOTED = r"[\[\]\s]+"
 _SEAM_TOKENS = 4
 """Joined texts can count a little more than the texts do."""
 
@@ -202,9 +203,10 @@ def _block(hit: Hit, *, day: str) -> str:
     """A hit with its heading. Imitations of a heading in its text lose their bracket."""
     since = f", offset {hit.offset}" if hit.offset else ""
     said = f", {day}" if day else ""
-    voice = re.sub(r"[\[\]\s]+", " ", hit.voice)[:80]
+    voice = re.sub(_UNQUOTED, " ", hit.voice)[:80]
     text = _HEADING.sub("(", hit.text.strip("\r\n"))
-    return f"[{hit.reference}, {voice}{since}{said}]\n{text}"
+    columns = f", columns: {re.sub(_UNQUOTED, ' ', hit.header)}" if hit.header else ""
+    return f"[{hit.reference}, {voice}{since}{said}{columns}]\n{text}"
 
 
 def _briefly(hit: Hit) -> Hit:

@@ -51,6 +51,7 @@ def _label(fact: Fact) -> str:
 def commands(ledger: Ledger) -> list[Fact]:
     """Return the commands; those that are the label of values and have no other outcome with less weight."""
     labels = {fact.note.partition("\t")[0] for fact in ledger.of("identifier")}
+    labels |= {label.rpartition(" [")[0] for label in labels if label.endswith("]")}  # of a table, with its columns
     return [_less(fact) if _is_label(fact, labels) else fact for fact in ledger.of("command")]
 
 

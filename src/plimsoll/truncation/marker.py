@@ -34,6 +34,8 @@ _NAME_CHARS_MAX = 100
 _SAMPLE_CHARS = 2_000
 SHORT = "[…]"
 SHORTEST = "…"
+GAP_START = "[… "
+"""The start of the line in place of lines that were cut."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

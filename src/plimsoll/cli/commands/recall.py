@@ -98,7 +98,8 @@ def _in_one(query: str, arguments: argparse.Namespace) -> None:
 def _print(hit: plimsoll.Hit, query: str, heading: str, *, is_first: bool) -> None:
     """A hit under its heading, the words that were looked for in bold."""
     text = highlight(block("\n".join(f"    {text}" for text in _lines(hit.text))), query)
-    show(*(() if is_first else (line(""),)), line(heading, "cyan"), text)
+    columns = (line(f"    {hit.header}", "dim"),) if hit.header else ()
+    show(*(() if is_first else (line(""),)), line(heading, "cyan"), *columns, text)
 
 
 def _lines(text: str) -> list[str]:

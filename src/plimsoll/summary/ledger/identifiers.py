@@ -10,6 +10,7 @@ from plimsoll.limits import LEDGER_JSON_CHARS_MAX, LEDGER_SCAN_CHARS_MAX
 from plimsoll.summary.ledger.fact import CAPS, ID_ENDINGS, Fact, is_flag, row_key
 from plimsoll.summary.ledger.prose import plain
 from plimsoll.summary.ledger.sentences import has_digit, line
+from plimsoll.truncation.tables import header_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,6 +26,7 @@ _WORDS_MAX = 40
 _CLOCK = regex(r"\s{0,4}\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.,]{5,15}Z?\]?")
 _SHAPE = str.maketrans("123456789abcdef", "000000000000000")
 _LINE_CHARS_MAX = 200
+_HEADER_CHARS_MAX = 120
 _LINES_MAX = 10
 _ROWS_MAX = 12
 _CODES_MAX = 12
@@ -123,8 +125,10 @@ def from_lines(text: str, label: str, position: int) -> Iterator[Fact]:
             continue
         shown = line(raw, _LINE_CHARS_MAX)
         if len(shown) >= 6:
+            _, header = header_of(text, text[begin:at])
+            named = f"{label} [{line(header.strip(' |'), _HEADER_CHARS_MAX)}]" if header else label
             yield Fact(
-                "identifier", shown, shown, position, "tool", _LINE_WEIGHT / (1 + 0.1 * taken), note=f"{label}\t"
+                "identifier", shown, shown, position, "tool", _LINE_WEIGHT / (1 + 0.1 * taken), note=f"{named}\t"
             )
             taken += 1
 

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Literal
 
 from plimsoll.truncation.json_text import EscapedCounter, cut_value, render_json, unused_key
-from plimsoll.truncation.tool_results.lines import GAP_START
+from plimsoll.truncation.marker import GAP_START
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from plimsoll.light.brief import pluralize
 from plimsoll.light.regex import regex
 from plimsoll.truncation.boundaries import word_after, word_before
+from plimsoll.truncation.marker import GAP_START
 from plimsoll.truncation.tool_results.errors import error_start
 
 if TYPE_CHECKING:
@@ -55,7 +56,6 @@ _GAP_CHARS = 12
 """What a gap costs on average, spread over the kept lines."""
 
 _SHORT_GAP_LINES, _SHORT_GAP_CHARS = 3, 16
-GAP_START = "[… "
 _GAP = regex(r"\[… (?:已略去 )?([0-9,]{1,15}) (?:lines? cut|行) …\]\Z")
 
 

@@ -12,7 +12,8 @@ from typing import Literal, TypeAlias
 
 from plimsoll.light.brief import pluralize
 from plimsoll.light.regex import regex
-from plimsoll.truncation.tool_results.csv_rows import look_at_csv, separator_of
+from plimsoll.truncation.tables import separator_of
+from plimsoll.truncation.tool_results.csv_rows import look_at_csv
 from plimsoll.truncation.tool_results.encoded import in_pieces, is_base64, look_at_base64
 from plimsoll.truncation.tool_results.errors import SEVERE, find_errors
 from plimsoll.truncation.tool_results.folding import fold_commits, fold_paths, is_history, paths_of, recursive_paths
