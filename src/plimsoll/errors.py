@@ -208,12 +208,17 @@ class StoreFull(StoreError):
 
 
 class StoreUnusable(StoreError):
-    """The location cannot be used as a store. All records acknowledged before are unchanged."""
+    """The location cannot be used as a store, or a file cannot be read. All records acknowledged before are unchanged."""
 
-    def __init__(self, path: str, *, reason: str) -> None:
+    def __init__(self, path: str, *, reason: str, is_input: bool = False) -> None:
+        """`is_input`: it is a file that was to be read, and no store."""
         self.path = path
         self.reason = reason
-        super().__init__(f"cannot use {path}: {reason}; everything written before is unchanged")
+        super().__init__(
+            f"cannot read {path}: {reason}"
+            if is_input
+            else f"cannot use {path}: {reason}; everything written before is unchanged"
+        )
 
 
 class SettingsRefused(PlimsollError):
@@ -248,11 +253,12 @@ class UnsafeName(StoreError, ValueError):
 
 
 class ReferenceNotFound(StoreError):
-    """No content has that reference. The session is unchanged."""
+    """No content has that reference. The session is unchanged. `why` says more, where more is known."""
 
-    def __init__(self, reference: str) -> None:
+    def __init__(self, reference: str, why: str = "") -> None:
         self.reference = reference
-        super().__init__(f"no content with reference {reference[:80]!r}; look for it with recall")
+        self.why = why
+        super().__init__(f"no content with reference {reference[:80]!r}{why and f' ({why})'}; look for it with recall")
 
 
 class DamageWarning(UserWarning):

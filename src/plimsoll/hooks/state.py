@@ -131,11 +131,13 @@ def _opened(path: str) -> Iterator[BinaryIO]:
     try:
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     except (OSError, ValueError) as error:
-        raise StoreUnusable(ascii(path)[:200], reason=getattr(error, "strerror", None) or "not a path") from None
+        raise StoreUnusable(
+            ascii(path)[:200], reason=getattr(error, "strerror", None) or "not a path", is_input=True
+        ) from None
     with os.fdopen(fd, "rb") as file:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode) or status.st_size > TRANSCRIPT_SIZE_BYTES_MAX:
-            raise StoreUnusable(ascii(path)[:200], reason="it is not a file, or too large")
+            raise StoreUnusable(ascii(path)[:200], reason="it is not a file, or too large", is_input=True)
         yield file
 
 

@@ -165,7 +165,10 @@ class CompactionChain:
         undone = [compaction.id for compaction in self.compactions() if compaction.undone]
         chosen = undone[-1] if compaction_id is None and undone else compaction_id
         if chosen not in undone:
-            raise SettingError("compaction_id", "no such compaction has been undone")
+            named = (
+                "no compaction" if compaction_id is None else f"{short_repr(compaction_id)} is not a compaction that"
+            )
+            raise SettingError("compaction_id", f"{named} was undone")
         return seq_of(chosen)
 
     def _back(self) -> Iterator[Record]:

@@ -155,7 +155,8 @@ class SessionRecorder:
             return found
         if position < self.log.messages:
             raise SessionDamaged(self.log.name, detail=f"message {position} cannot be read")
-        raise ReferenceNotFound(reference)
+        newest = f"the newest message is m{self.log.messages - 1}" if self.log.messages else "there are no messages"
+        raise ReferenceNotFound(reference, newest)
 
     def cost(self, message: MessageLike) -> int:
         """Tokens that a message would add to the view. Raises FormatError."""

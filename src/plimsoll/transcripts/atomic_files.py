@@ -33,7 +33,7 @@ def read_file(path: str) -> bytes:
         _mode(Path(path))
         return Path(path).read_bytes()
     except (OSError, ValueError) as error:
-        raise StoreUnusable(ascii(path), reason=_reason(error)) from error
+        raise StoreUnusable(ascii(path), reason=_reason(error), is_input=True) from error
 
 
 def replace_file(path: str, data: bytes, *, expected: bytes, note: Callable[[], None]) -> str | None:

@@ -109,11 +109,11 @@ def _opened(source: Readable) -> Iterator[BinaryIO]:
         with Path(source).open("rb") as file:
             yield file
     except OSError as error:
-        raise StoreUnusable(ascii(str(source)), reason=error.strerror or "it cannot be read") from error
+        raise StoreUnusable(ascii(str(source)), reason=error.strerror or "it cannot be read", is_input=True) from error
     except TypeError as error:
         raise SettingError("source", f"must be a path or bytes, not {type(source).__name__}") from error
     except ValueError as error:  # a NUL in the path
-        raise StoreUnusable(ascii(str(source)), reason="not a path") from error
+        raise StoreUnusable(ascii(str(source)), reason="not a path", is_input=True) from error
 
 
 def _head(file: BinaryIO, size_bytes: int) -> bytes:

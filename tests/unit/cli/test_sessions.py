@@ -395,7 +395,7 @@ def test_a_compaction_that_is_not_there_is_said_in_plain_words(run, session):
     """People did not type `compaction_id`: the reason stands alone."""
     assert run("rollback", session).err == "plimsoll: no compaction is in force\n"
     assert run("rollback", session, "c999").err == "plimsoll: 'c999' is not a compaction in force\n"
-    assert run("history", session, "c999").err == "plimsoll: no such compaction: 'c999'\n"
+    assert run("history", session, "c999").err == "plimsoll: 'c999' is not a compaction of this session\n"
 
 
 @pytest.mark.slow

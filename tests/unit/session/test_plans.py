@@ -271,6 +271,17 @@ def test_rollback_is_exact_and_can_be_undone(session: plimsoll.Session) -> None:
     assert [found.undone for found in session.compactions()] == [True, True]
 
 
+def test_a_compaction_that_is_not_there_is_named(session: plimsoll.Session) -> None:
+    """One that never was, and one that is not undone."""
+    with pytest.raises(SettingError, match="no compaction was undone"):
+        session.reapply()
+    session.compact()
+    with pytest.raises(SettingError, match=r"'c7' is not a compaction that was undone"):
+        session.reapply("c7")
+    with pytest.raises(SettingError, match=r"'c7' is not a compaction of this session"):
+        plimsoll.loss_report(session, "c7")
+
+
 def test_a_rolled_back_session_is_not_compacted_at_once(session: plimsoll.Session) -> None:
     """While it fits, the view that was asked back stays: nobody compacts it again behind the user's back."""
     before = shown(session)

@@ -104,6 +104,16 @@ def test_every_reference_of_an_action_reads_something() -> None:
         assert all(session.read(name).strip() for name in references)
 
 
+def test_a_message_that_is_not_there_is_told_by_the_newest_one() -> None:
+    """The error says up to where there are messages."""
+    with plimsoll.open("a", store="memory:") as session:
+        with pytest.raises(ReferenceNotFound, match=r"'m0' \(there are no messages\)"):
+            session.read("m0")
+        session.append({"role": "user", "content": "hello"})
+        with pytest.raises(ReferenceNotFound, match=r"'m7' \(the newest message is m0\); look for it"):
+            session.read("m7")
+
+
 @pytest.mark.spec("S3-20")
 def test_a_reference_of_another_session_is_not_found() -> None:
     """A reference with another text's hash is no damage: nothing is stored under it here."""

@@ -117,8 +117,8 @@ def test_a_pi_session_without_its_header_is_refused_as_one():
 
 @pytest.mark.parametrize("path", ["/nowhere/file.jsonl", "/", "a\0b"])
 def test_files_that_cannot_be_read_are_a_typed_error(path):
-    """A missing file, a folder and an impossible path say so."""
-    with pytest.raises(StoreUnusable):
+    """A missing file, a folder and an impossible path say so, and nothing of a store: there is none."""
+    with pytest.raises(StoreUnusable, match=r"^cannot read '\S+': [^;]+$"):
         load_file(path)
 
 

@@ -131,7 +131,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        raise StoreUnusable(str(path), reason=str(error)) from error
+        raise StoreUnusable(str(path), reason=str(error), is_input=True) from error
     if not isinstance(found, dict):
-        raise StoreUnusable(str(path), reason="it holds no JSON object")
+        raise StoreUnusable(str(path), reason="it holds no JSON object", is_input=True)
     return found

@@ -117,5 +117,6 @@ def _compaction(session: Session, compaction_id: str | None) -> Compaction:
     known: Sequence[Compaction] = [found for found in session.compactions() if found.id is not None]
     chosen = [found for found in known if compaction_id in {None, found.id}]
     if not chosen:
-        raise SettingError("compaction_id", f"no such compaction: {short_repr(compaction_id)}")
+        unknown = f"{short_repr(compaction_id)} is not a compaction of this session"
+        raise SettingError("compaction_id", "the session has no compaction" if compaction_id is None else unknown)
     return chosen[-1]
