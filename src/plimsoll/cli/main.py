@@ -152,7 +152,9 @@ def _guarded(run: Callable[[], int]) -> int:
 def parser(command: str | None = None) -> argparse.ArgumentParser:
     """The whole command line. Given the first word of one: that command alone, or of all only the names where it is none."""
     top = argparse.ArgumentParser(
-        prog="plimsoll", description="Keeps an LLM agent's conversation inside the model's context window."
+        prog="plimsoll",
+        description="Keeps an LLM agent's conversation inside the model's context window.",
+        formatter_class=_Help,
     )
     top.add_argument("--version", action=_Version, help="print the version")
     found = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -168,11 +170,30 @@ def _add(name: str, commands: Any) -> None:
     """Add a command with its options."""
     module, help = import_module(f"plimsoll.cli.commands.{_MODULES.get(name, name)}"), COMMANDS[name]
     about = getattr(module, "ABOUT", "")
-    found = commands.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}. {about}".strip())
+    description = f"{help[0].upper()}{help[1:]}. {about}".strip()
+    found = commands.add_parser(name, help=help, description=description, formatter_class=_Help)
     if name not in _WITHOUT_JSON:
         found.add_argument("--json", action="store_true", help="print JSON for programs")
     module.add(found)
     found.set_defaults(run=module.run, refuse=found.error)
+
+
+class _Help(argparse.HelpFormatter):
+    """Looks up the width of the terminal without shutil, which takes 2 ms to import: argparse makes one for each option."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
+
+
+def _columns() -> int:
+    """The width of the terminal, as shutil tells it: $COLUMNS, else what the terminal says, else 80."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return int(columns)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else -1).columns or 80
+    except (OSError, ValueError):
+        return 80
 
 
 class _Version(argparse.Action):

@@ -7,13 +7,14 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import plimsoll
 from plimsoll.report.neutral import json_safe, one_line
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from plimsoll.report.drawing import Drawn
 
 DONE, REFUSED, WRONG_USAGE, LOSSY = 0, 1, 2, 3
@@ -46,6 +47,8 @@ def print_json(value: Any) -> None:
 def emit(*data: bytes, out: str | None = None) -> None:
     """To standard output, or to the file `out` (`-` is standard output). Raises Refused, OSError."""
     if out is not None and out != "-":
+        from pathlib import Path
+
         write_file(Path(out), *data)
         return
     sys.stdout.flush()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from plimsoll.compaction.references import named
 from plimsoll.light.brief import pluralize
 
@@ -38,6 +36,8 @@ def when(at_ms: int | None) -> str:
     """Unix milliseconds as the local date and time, to the minute."""
     if at_ms is None:
         return "unknown"
+    from datetime import datetime  # noqa: PLC0415 - only where a time is shown
+
     try:
         return f"{datetime.fromtimestamp(at_ms / 1000).astimezone():%Y-%m-%d %H:%M}"
     except (OverflowError, OSError, ValueError):

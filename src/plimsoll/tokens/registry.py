@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -261,7 +260,7 @@ def read_entries(path: str) -> Mapping[str, Any]:
     Raises SettingError if it cannot be read, is too large, or is not one JSON object.
     """
     try:
-        entries = json.loads(_small(Path(path)))
+        entries = json.loads(_small(path))
     except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise SettingError(ENVIRONMENT, f"{path} cannot be read as JSON: {error}") from error
     except ValueError as error:
@@ -273,7 +272,10 @@ def read_entries(path: str) -> Mapping[str, Any]:
     return entries
 
 
-def _small(path: Path) -> bytes:
+def _small(name: str) -> bytes:
+    from pathlib import Path  # noqa: PLC0415 - takes 3 ms to import
+
+    path = Path(name)
     if path.stat().st_size > REGISTRY_FILE_SIZE_BYTES_MAX:
         raise SettingError(ENVIRONMENT, f"{path} is larger than {REGISTRY_FILE_SIZE_BYTES_MAX} bytes")
     return path.read_bytes()

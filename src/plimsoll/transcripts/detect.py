@@ -6,8 +6,7 @@ import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plimsoll.errors import FormatError
 from plimsoll.formats.detect import RequestContext, detect
@@ -16,6 +15,9 @@ from plimsoll.message import FormatName, Wire
 from plimsoll.transcripts import lines
 from plimsoll.transcripts.source import Readable, Source, stem_of
 from plimsoll.transcripts.values import Conversation, Exported, Finding, SourceLine, ToolName, Transcript
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _LOOK_LINES = 50
 _AGENTS_DEPTH = 4
@@ -40,8 +42,11 @@ def load_file(source: Readable) -> Transcript | Conversation:
         tool = _tool_of(lines.objects_in(list(islice(found.lines(), _LOOK_LINES))))
         if tool is None:
             return _conversation(found)
-        sidechain_paths = () if isinstance(source, bytes) else _sidechain_paths(Path(source), tool)
-        return read_transcript(found, tool, sidechain_paths=sidechain_paths)
+        if isinstance(source, bytes):
+            return read_transcript(found, tool, sidechain_paths=())
+        from pathlib import Path  # noqa: PLC0415 - takes 3 ms to import
+
+        return read_transcript(found, tool, sidechain_paths=_sidechain_paths(Path(source), tool))
 
 
 def load_export(exported: Exported, source: Transcript | None) -> Transcript | Conversation:

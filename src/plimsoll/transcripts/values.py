@@ -6,7 +6,6 @@ and what is wrong with the file.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -177,7 +176,9 @@ class Transcript:
 
     def view(self) -> list[dict[str, Any]]:
         """What the tool would send next, in `format`: the caller's own copy."""
-        return [dict(copy.deepcopy(shown.wire)) for shown in self.viewed]
+        from copy import deepcopy  # noqa: PLC0415 - only where it is asked for
+
+        return [dict(deepcopy(shown.wire)) for shown in self.viewed]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

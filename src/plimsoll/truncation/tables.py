@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.light.regex import regex
@@ -97,6 +96,8 @@ def fields_of(line: str, separator: str, header: str) -> list[str]:
         return [field.strip() for field in between_borders(line, separator, header).split(separator)]
     if '"' not in line:
         return line.split(separator)
+    import csv  # noqa: PLC0415 - only where a field is quoted
+
     try:
         return next(csv.reader([line], delimiter=separator), [])
     except csv.Error:

@@ -16,7 +16,7 @@ import atexit, gc, sys
 from plimsoll.cli.main import main
 sys.argv = ["plimsoll", *sys.argv[1:]]
 assert main() == 0
-absent = [name for name in ("splintr", "pkgutil", "importlib.util") if name not in sys.modules]
+absent = [name for name in ("splintr", "pkgutil", "importlib.util", "inspect", "shutil", "pathlib", "datetime") if name not in sys.modules]
 atexit._run_exitfuncs()
 print("\\n" + " ".join(absent), gc.get_freeze_count() > 1_000)
 """
@@ -28,12 +28,14 @@ def ended(*words: str) -> str:
     return done.stdout.splitlines()[-1]
 
 
-@pytest.mark.parametrize("words", [["fit", "--max-tokens", "900"], ["count"], ["inspect"]])
-def test_a_command_on_a_small_file_loads_no_tokenizer(tmp_path: Path, words: list[str]) -> None:
-    """Nor what finds files in packages; and when it ends nothing is collected before its memory is given back."""
+@pytest.mark.parametrize(
+    ("words", "more"), [(["fit", "--max-tokens", "900"], " pathlib datetime"), (["count"], ""), (["inspect"], "")]
+)
+def test_a_command_on_a_small_file_loads_no_tokenizer(tmp_path: Path, words: list[str], more: str) -> None:
+    """Nor other modules that take milliseconds to import; and when it ends nothing is collected before its memory is given back."""
     file = tmp_path / "chat.json"
     file.write_text(json.dumps([{"role": "user", "content": "The tide is high; größer. " * 99}] * 9), "utf-8")
-    assert ended(words[0], str(file), *words[1:]) == "splintr pkgutil importlib.util True"
+    assert ended(words[0], str(file), *words[1:]) == f"splintr pkgutil importlib.util inspect shutil{more} True"
 
 
 COLLECTING = """

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import re
+from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
+
+if TYPE_CHECKING:
+    import datetime as dt
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "June", "July", "Aug", "Sept", "Oct", "Nov", "Dec")
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -48,6 +51,8 @@ def day_in(text: str) -> dt.date | None:
     found = _DAY.search(text)
     if found is None:
         return None
+    import datetime as dt  # noqa: PLC0415 - only where a day is named
+
     parts = found.groupdict()
     named = (parts["n1"] or parts["n2"] or "").lower()
     month = next((at for at, name in enumerate(_MONTHS, 1) if name.lower()[:3] == named), 0) or int(parts["m"])
@@ -108,9 +113,9 @@ def _meant(found: re.Match[str], today: dt.date) -> str:
             return str(today.year + off) if found["unit"].lower() == "year" else _MONTHS[(today.month - 1 + off) % 12]
         if found["weekday"]:
             weekday = next(at for at, name in enumerate(_DAYS) if name.lower() == found["weekday"][:3].lower())
-            day = today - dt.timedelta(days=(today.weekday() - weekday - 1) % 7 + 1)
+            day = _later(today, -((today.weekday() - weekday - 1) % 7) - 1)
             return f"{_DAYS[weekday]} {day.day} {_MONTHS[day.month - 1]}"
-        day = today + dt.timedelta(days=_DAYS_OFF[said])
+        day = _later(today, _DAYS_OFF[said])
     except (OverflowError, ValueError):
         return found[0]
     return f"{day.day} {_MONTHS[day.month - 1]}" + (" night" if said == "last night" else "")
@@ -121,5 +126,10 @@ def _meant_zh(said: str, today: dt.date) -> str:
         return f"{today.year + _YEARS_OFF[said]}年"
     if said.endswith("月"):
         return f"{(today.month - 1 + (-1 if said[0] == '上' else 1)) % 12 + 1}月"
-    day = today + dt.timedelta(days=_DAYS_OFF[said])
+    day = _later(today, _DAYS_OFF[said])
     return f"{day.month}月{day.day}日" + ("晚" if said == "昨晚" else "")
+
+
+def _later(day: dt.date, days: int) -> dt.date:
+    """The date so many days after another. Raises OverflowError or ValueError where the calendar has none."""
+    return day.fromordinal(day.toordinal() + days)

@@ -117,7 +117,7 @@ def cjk_share(text: str) -> float:
 
 def cjk_chars(text: str) -> int:
     """Return the number of Chinese, Japanese and Korean characters."""
-    return 0 if text.isascii() else sum(map(len, CJK.findall(text)))
+    return 0 if text.isascii() or max(text) < "\u3040" else sum(map(len, CJK.findall(text)))
 
 
 def pairs(text: str) -> list[str]:

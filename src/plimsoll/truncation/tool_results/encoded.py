@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import binascii
-import hashlib
 from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
@@ -48,6 +46,8 @@ def look_at_base64(lines: Sequence[str]) -> Look:
     """Its beginning; the facts are its kind, its size and its hash."""
     text = "".join(lines)
     size = len(text.rstrip("=")) * 3 // 4
+    import hashlib  # noqa: PLC0415 - only for such a text
+
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     facts = f"base64 of {size:,} bytes{_kind(text)}, sha256 of the text {digest}"
     return Look([0], facts, lines=[f"{text[:_SHOWN_CHARS]} …"])
@@ -55,7 +55,7 @@ def look_at_base64(lines: Sequence[str]) -> Look:
 
 def _kind(text: str) -> str:
     try:
-        start = base64.b64decode(text[:16].replace("-", "+").replace("_", "/"))
+        start = binascii.a2b_base64(text[:16].replace("-", "+").replace("_", "/"))
     except (binascii.Error, ValueError):
         return ""
     return next((f" ({kind})" for magic, kind in _MAGIC.items() if start.startswith(magic)), "")
