@@ -1,12 +1,16 @@
-"""Cut what somebody wrote around a paste: besides both ends, the lines stay that the words around the paste point to."""
+"""Cut what somebody wrote around a paste: the words stay before fenced code, and the lines that the words point to."""
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
+from plimsoll.limits import COUNTED_TEXT_CHARS_MAX
+from plimsoll.truncation.marker import SHORTEST
+from plimsoll.truncation.measure import fair_cap
 from plimsoll.truncation.text import cut_text
 
 if TYPE_CHECKING:
@@ -25,6 +29,10 @@ _NUMBERED = regex(
     r"[^\w\n]{0,8}(?:(?i:line|row|entry|record|item|L|no\.?)\s{0,2})?[#第]?0{0,6}(?P<number>[0-9]{1,7})(?![\w.%]|[-/:][0-9])"
 )
 """A line that begins with its number, and hardly one that begins with a time, a date or a decimal."""
+_FENCED = regex(r"^(```|~~~)[^\n`]*\n((?:(?!\1)[^\n]*\n){3,})\1", re.MULTILINE)
+"""Three lines of code or more between two fences."""
+_BLOCK_TOKENS_MIN = 24
+"""Less of a block of code says nothing, so it leaves whole."""
 _OWN_LINES, _OWN_CHARS = 3, 2_000
 """Lines at each end that are read as the author's own words."""
 _POINTED_MAX = 4
@@ -45,18 +53,21 @@ def cut_said(
 ) -> str:
     """Cut a message to its two ends, and the lines in between whose numbers the ends name: "why does line 4242 fail?".
 
-    Such a line begins with its number; where none does, it is counted from the start of the paste.
+    Such a line begins with its number; where none does, it is counted from the start of the paste. Where no line is named, fenced
+    code is cut before the words around it.
     """
     plain = cut_text(
         text, tokens_max=tokens_max, counter=counter, keep="both", reference=reference, language=language
     ).text
     if plain == text or text.count("\n") < _LINES_MIN:
         return plain
-    spans = [span for span in _spans(text) if text[slice(*span)].strip() not in plain]
+    cut = partial(cut_text, counter=counter, language=language)
+    if not (pointed := _spans(text)):
+        return _cut_code(text, tokens_max, counter, partial(cut, reference=reference)) or plain
+    spans = [span for span in pointed if text[slice(*span)].strip() not in plain]
     while spans and counter.upper("\n".join(text[slice(*span)] for span in spans)) > tokens_max // _SHARE:
         spans.pop()
     room = tokens_max - sum(counter.upper(text[slice(*span)]) + 1 for span in spans) - _GAP_TOKENS * (len(spans) - 1)
-    cut = partial(cut_text, counter=counter, language=language)
     for _ in range(_ROUNDS_MAX if spans else 0):
         made = _joined(text, sorted(spans), max(2, room), cut, reference)
         over = counter.upper(made) - tokens_max
@@ -64,6 +75,35 @@ def cut_said(
             return made
         room -= over + 1
     return plain
+
+
+def _cut_code(text: str, tokens_max: int, counter: TokenCounter, cut: Callable[..., Cut]) -> str | None:
+    """Cut the fenced code in a text before the words around it; None if there is none, or what results does not fit or has no mark.
+
+    The first blocks are cut to equal sizes, the others leave. Where even that is not enough, the words are cut at both ends.
+    """
+    blocks = [match.span(2) for match in _FENCED.finditer(text)] if len(text) <= COUNTED_TEXT_CHARS_MAX else []
+    if not blocks:
+        return None
+    sizes = [counter.upper(text[start:end]) for start, end in blocks]
+    room = tokens_max - counter.upper(text) + sum(sizes) - len(blocks)
+    shown = sizes[: max(0, room) // _BLOCK_TOKENS_MIN]
+    cap = fair_cap(shown, room)
+    codes = [cut(text[start:end], tokens_max=cap, keep="both").text for start, end in blocks[: len(shown)]]
+    made = _replaced(text, blocks, [*codes, *[SHORTEST] * (len(blocks) - len(codes))])
+    if codes:
+        return made if counter.upper(made) <= tokens_max else None
+    words = cut(made, tokens_max=tokens_max, keep="both").text
+    return words if words != made else None
+
+
+def _replaced(text: str, spans: Sequence[tuple[int, int]], parts: Sequence[str]) -> str:
+    """Put a part in the place of each span."""
+    made, at = [], 0
+    for (start, end), part in zip(spans, parts, strict=True):
+        made += [text[at:start], part if part.endswith("\n") else f"{part}\n"]
+        at = end
+    return "".join([*made, text[at:]])
 
 
 def _joined(

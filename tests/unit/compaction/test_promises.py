@@ -308,7 +308,7 @@ def test_a_constraint_cut_from_the_task_is_in_the_summary() -> None:
     """A task longer than its room is shown cut; what it insists on in its middle is said among the user's constraints."""
     code = "\n".join(f"    step_{n} = prepare(step_{n - 1})" for n in range(40))
     rule = "Never change the files below tests/golden."
-    task = f"Fix the exporter.\n```\n{code}\n```\n{rule}\n```\n{code}\n```\nThe exporter writes to out/."
+    task = f"Fix the exporter.\n{code}\n\n{rule}\n\n{code}\nThe exporter writes to out/."
     history: list[dict[str, Any]] = [{"role": "user", "content": task}]
     for n in range(12):
         call = chat_call(f"c{n}", arguments=f'{{"path": "src/part_{n}.py"}}')

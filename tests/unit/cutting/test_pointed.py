@@ -75,3 +75,38 @@ def test_a_named_line_that_is_larger_than_its_room_is_left_out():
 
     assert cut.startswith("Why line 50?")
     assert "199 word" in cut
+
+
+CODE = "\n".join(f"    total_{n} = price_{n} * amount_{n}" for n in range(200))
+WORDS = [f"Rule {n}: the total of order {n * 37} is never rounded before its tax is added." for n in range(12)]
+
+
+@pytest.mark.parametrize("fence", ["```", "```python", "~~~"])
+@pytest.mark.parametrize("tokens_max", [400, 600])
+def test_fenced_code_is_cut_before_the_words_around_it(fence, tokens_max):
+    """A request that is too long keeps all of its words, and as much of its code as fits, with a mark."""
+    text = "\n\n".join([*WORDS[:6], f"{fence}\n{CODE}\n{fence[:3]}", *WORDS[6:]])
+    cut = cut_said(text, tokens_max=tokens_max, counter=COUNTER, reference="blob:1")
+
+    assert [words for words in WORDS if words not in cut] == []
+    assert "total_0 =" in cut
+    assert "blob:1" in cut
+    assert tokens_max - 40 <= COUNTER.upper(cut) <= tokens_max
+
+
+def test_blocks_of_code_leave_before_words_are_cut():
+    """Where the words alone are too long, both of their ends are shown, and none of the code."""
+    text = "\n\n".join([*(f"{words}\n```\n{CODE}\n```" for words in WORDS * 4), "Mend all of them."])
+    cut = cut_said(text, tokens_max=300, counter=COUNTER)
+
+    assert "total_" not in cut
+    assert [words for words in (*WORDS[:3], "Mend all of them.") if words not in cut] == []
+    assert "tokens cut" in cut
+    assert COUNTER.upper(cut) <= 300
+
+
+@pytest.mark.parametrize("tokens_max", [1, 9, 30, 60, 300])
+def test_text_with_fences_is_within_its_room(tokens_max):
+    """Also with blocks that are not closed, are empty or are many."""
+    for text in (f"See\n```\n{CODE}", "```\n```\n" * 900, f"```\n{CODE}\n```\n" * 60, f"~~~\n{CODE}\n```\nWhy?"):
+        assert COUNTER.upper(cut_said(text, tokens_max=tokens_max, counter=COUNTER)) <= tokens_max
