@@ -129,6 +129,8 @@ class Message:
     @property
     def text(self) -> str:
         """The text of Text parts and tool results, joined by newlines. Reasoning and arguments are not included."""
+        if len(self.parts) == 1 and type(part := self.parts[0]) is Text:
+            return part.text
         return "\n".join(
             part.text if isinstance(part, Text) else part.content
             for part in self.parts

@@ -122,8 +122,9 @@ def _cut_answered(view: WorkingView, task: Task) -> None:
     """Replace large arguments of answered calls in the newest exchange by previews."""
     cap = max(task.preview_tokens, int(task.goal_tokens * ARGUMENTS_SHARE))
     for exchange in view.exchanges:
-        waits = exchange.original.pending or any(is_placeholder(entry.message) for entry in exchange.entries)
-        if exchange.kept_as in (NEWEST_EXCHANGE, NEWEST_MESSAGE) and not waits:
+        if exchange.kept_as not in (NEWEST_EXCHANGE, NEWEST_MESSAGE):
+            continue
+        if not (exchange.original.pending or any(is_placeholder(entry.message) for entry in exchange.entries)):
             calls = [spot for spot in spots(view, exchange) if _is_call(exchange, spot) and spot.tokens > cap]
             cut_spots(view, exchange, calls, cap, REASON)
 

@@ -112,6 +112,9 @@ def _parted(entry: ViewMessage, *, joins: bool, divides: bool) -> Iterator[ViewM
     if entry.origin != "history" or not (joins or entry.message.role == "user"):
         yield entry
         return
+    if not joins and not any(map(_may_hold_summary, entry.message.parts)):
+        yield entry
+        return
     divides = divides and entry.message.role == "user"
     parts = [own for part in entry.message.parts for own in (_divided(part) if divides else [part])]
     origins = _origins_of(parts, joins=joins)
@@ -121,6 +124,10 @@ def _parted(entry: ViewMessage, *, joins: bool, divides: bool) -> Iterator[ViewM
     for (origin, _), run in groupby(zip(_numbered(origins, parts), parts, strict=True), key=itemgetter(0)):
         message = entry.message.with_parts(tuple(part for _, part in run))
         yield replace(entry, shown=message, origin=origin, whole=False)
+
+
+def _may_hold_summary(part: Part) -> bool:
+    return isinstance(part, Text) and "[" in part.text
 
 
 def _divided(part: Part) -> list[Part]:

@@ -81,7 +81,7 @@ def mark_kept(view: WorkingView, pins: Collection[int], goal_tokens: int, *, las
     for exchange in view.exchanges:
         exchange.kept_as = None
     _mark(_leading_system(view.exchanges), SYSTEM)
-    requests = _requests(view.exchanges)
+    requests = _first_and_newest_request(view.exchanges)
     _mark(requests[-1:], NEWEST_REQUEST)
     _mark(_newest(view.exchanges), NEWEST_EXCHANGE if requests else NEWEST_MESSAGE)
     _mark(_last(view.exchanges, last_messages), LAST_MESSAGES)
@@ -92,11 +92,12 @@ def mark_kept(view: WorkingView, pins: Collection[int], goal_tokens: int, *, las
     _mark(_openers(view.exchanges), OPENING)
 
 
-def _requests(exchanges: list[ViewExchange]) -> list[ViewExchange]:
-    """The requests of the user. The first words in the user's role are one, also where they look like a tool's output."""
+def _first_and_newest_request(exchanges: list[ViewExchange]) -> list[ViewExchange]:
+    """The requests of the user at both ends. The first words in the user's role are one, also where they look like an output."""
     for index, exchange in enumerate(exchanges):
         if exchange.entries[0].origin == "history" and any(map(speaks, exchange.original.messages)):
-            return [exchange, *(later for later in exchanges[index + 1 :] if later.is_request)]
+            later = (later for later in reversed(exchanges[index + 1 :]) if later.is_request)
+            return [exchange, *islice(later, 1)]
     return []
 
 

@@ -173,7 +173,14 @@ def settled(items: Sequence[ViewMessage], format: Format, make: Make, *, moves: 
     """Order items for sending: results directly behind their calls, placeholders for missing results, and filler text in empty
     messages other than the last. Linear. `moves` is False if results may stay where they are (see Rules.results_anywhere).
     """
+    if not format.rules.results_inside and all(_is_talk(item.message, format.rules) for item in items):
+        return list(items)
     return _Order.of(items, format, moves=moves).sent(make)
+
+
+def _is_talk(message: Message, rules: Rules) -> bool:
+    """True for a message of text alone, which neither moves nor makes others move."""
+    return all(type(part) is Text for part in message.parts) and not is_empty_answer(message, rules)
 
 
 def is_empty_answer(message: Message, rules: Rules) -> bool:

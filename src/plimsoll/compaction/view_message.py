@@ -118,6 +118,9 @@ class ViewExchange:
     """Position of its last message in the history."""
 
     def __post_init__(self) -> None:
+        if len(self.entries) == 1:
+            self.first = self.last = self.entries[0].position
+            return
         positions = [entry.position for entry in self.entries if entry.position is not None]
         # Not sorted: a result may be older in the history than the message before it here.
         self.first, self.last = min(positions, default=None), max(positions, default=None)
@@ -199,6 +202,7 @@ def exchanges_of(entries: list[ViewMessage]) -> list[ViewExchange]:
     for original in group([entry.message for entry in entries]):
         chosen = entries[original.start : original.end]
         exchange = ViewExchange(entries=chosen, original=original, entries_before=tuple(chosen))
-        exchange.restore()
+        if len(chosen) > 1 or chosen[0].repairs:
+            exchange.restore()
         exchanges.append(exchange)
     return exchanges

@@ -163,6 +163,10 @@ def _walk(messages: Sequence[Message]) -> Iterator[Exchange]:
     start = 0
     while start < len(messages):
         end = _answer_end(messages, start)
+        if end == start + 1 and all(map(_is_text, messages[start].parts)):
+            yield Exchange(start=start, messages=(messages[start],))
+            start = end
+            continue
         pending, served = open_calls(()), set[str]()
         _take_in(messages[start:end], pending, served)
         while (pending or served) and end < len(messages):
@@ -173,6 +177,10 @@ def _walk(messages: Sequence[Message]) -> Iterator[Exchange]:
             end = stop
         yield Exchange(start=start, messages=tuple(messages[start:end]), pending=frozenset(pending))
         start = end
+
+
+def _is_text(part: Part) -> bool:
+    return type(part) is Text
 
 
 def _take_in(messages: Iterable[Message], pending: OpenCalls[ToolCall], served: set[str]) -> None:

@@ -44,6 +44,9 @@ _FOOTER = regex(
 """How an output ends that has no label: the prompt of the shell, or how the command ended."""
 
 _FOOTER_CHARS = 800
+_FOOTER_WORDS = ("bash-", "[The command ")
+"""Each footer has one of these; most texts have neither, and are not searched."""
+
 _ADDED = regex(r"<(environment_details|system-reminder|system_reminder)>")
 """What a host adds to an output about itself."""
 
@@ -72,7 +75,10 @@ _OPEN_FILE = regex(r"\n\(Open file: ([^\n]{1,300})\)\n")
 
 def is_output(text: str) -> bool:
     """Whether the text of a user's message is the output of a tool, by how it begins or ends."""
-    return _LABEL.match(text) is not None or _FOOTER.search(text[-_FOOTER_CHARS:]) is not None
+    if _LABEL.match(text) is not None:
+        return True
+    end = text[-_FOOTER_CHARS:]
+    return any(map(end.__contains__, _FOOTER_WORDS)) and _FOOTER.search(end) is not None
 
 
 def as_calls(messages: Sequence[Message], start: int) -> Sequence[Message]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from itertools import filterfalse
+from functools import reduce
+from itertools import chain, filterfalse
 from math import exp
+from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.light.regex import regex
@@ -13,7 +15,7 @@ from plimsoll.summary.ledger.fact import is_recalled, speaker_of
 from plimsoll.summary.ledger.sentences import STOP
 from plimsoll.summary.listening import ASKS, Talk, listen
 from plimsoll.summary.scripts import is_english, is_spaceless
-from plimsoll.summary.vocabulary import GENERIC, SIGNS, content, drops, says_something, sign, telling, words_of
+from plimsoll.summary.vocabulary import FIRST, GENERIC, SIGN_SUMS, SIGNS, content, drops, read, says_something
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -174,15 +176,15 @@ def _with_question(answer: str, question: str) -> str:
 def _read(clause: str, callings: frozenset[str], *, shortens: bool) -> _Short:
     """A clause, shortened if it is English. Readings are kept: a conversation is rendered several times, with few new clauses."""
     short = shorten(clause, callings) if shortens else clause.strip(" ,.!;:-")
-    said = words_of(short)
-    words = telling(said)
+    heard = list(map(read, short.split()))
+    words = list(chain.from_iterable([stems for stems, _ in heard]))
     # Names are capital letters after the first one, or quoted: most clauses have neither, and are not searched.
     has_names = '"' in short or not short[1:].islower()
     names = tuple([word for name in _NAME.findall(short) for word in content(name)]) if has_names else ()
-    told = {*map(sign, said)} - {SIGNS["first"]}  # that is told of the whole sentence
+    told = SIGN_SUMS[reduce(or_, [signs for _, signs in heard], 0) & ~FIRST]  # that is told of the whole sentence
     generic = sum(map(GENERIC.__contains__, words)) / max(1, len(words))
     distinct = tuple([word for word in dict.fromkeys(words) if word not in callings])
-    return _Short(short, distinct, names, sum(told) + SIGNS["generic"] * generic, says_something(distinct))
+    return _Short(short, distinct, names, told + SIGNS["generic"] * generic, says_something(distinct))
 
 
 def shorten(text: str, callings: Iterable[str] = ()) -> str:

@@ -23,15 +23,17 @@ def language_of(messages: Iterable[Message], wanted: Wanted = "auto") -> Languag
     """Return the wanted language, or detect `en` or `zh` from the script of user and assistant text."""
     if wanted != "auto":
         return wanted
-    letters = seen = 0
+    seen = 0
     texts: list[str] = []
     for message in messages:
         if message.role not in ("user", "assistant"):
             continue
-        text = message.text[:2_000]
-        texts.append("" if text.isascii() else text)
-        letters += sum(map(len, _WORDS.findall(text)))
-        seen += len(text)
+        texts.append(message.text[:2_000])
+        seen += len(texts[-1])
         if seen >= SAMPLE_CHARS:
             break
-    return "zh" if han_chars("".join(texts)) > letters * CHINESE_SHARE else "en"
+    sample = "\n".join(texts)
+    if sample.isascii():
+        return "en"
+    letters = sum(map(len, _WORDS.findall(sample)))
+    return "zh" if han_chars(sample) > letters * CHINESE_SHARE else "en"

@@ -1,23 +1,26 @@
 """What a talk is about word by word, and which of its statements may enter a summary: only those are said short and weighed.
 
-All words of a talk are read in one pass. To say a statement short takes ten times as long.
+Each distinct word of a talk is read once. To say a statement short takes ten times as long.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from itertools import accumulate
+from functools import reduce
+from itertools import chain
 from math import exp
+from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.summary import vocabulary
 from plimsoll.summary.ledger.fact import is_recalled, speakers_of
-from plimsoll.summary.vocabulary import BREAK, SIGNS
+from plimsoll.summary.vocabulary import SIGN_SUMS, SIGNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from plimsoll.summary.ledger import Fact
+    from plimsoll.summary.vocabulary import Reading
 
 ASKS = ("?", "？", "؟")
 
@@ -49,55 +52,55 @@ class Talk(NamedTuple):
 
 
 def listen(facts: Sequence[Fact]) -> Talk:
-    """Read the words of chat facts. Linear."""
-    words = vocabulary.words_of("\n".join([fact.text.replace("\n", " ") for fact in facts]))
-    counted = Counter(words)
-    stems = {word: vocabulary.stems(word) for word in counted}
+    """Read the words of chat facts, each distinct one once. Linear."""
+    parts = [fact.text.split() for fact in facts]
+    counted = Counter(chain.from_iterable(parts))
+    heard = {part: vocabulary.read(part) for part in counted}
     spread: dict[str, int] = {}
-    for word, count in counted.items():
-        for stem in stems[word]:
+    for part, count in counted.items():
+        for stem in heard[part][0]:
             spread[stem] = spread.get(stem, 0) + count
     worths = {stem: vocabulary.worth(stem, min(count, len(facts)), len(facts)) for stem, count in spread.items()}
     callings = frozenset(word.casefold() for name in speakers_of(facts) for word in _callings(name))
     asks = [fact.state == "question" or fact.text.endswith(ASKS) for fact in facts]
     asked = _asked(facts, asks)
-    gains = _gains(facts, words, stems, {**worths, **dict.fromkeys(callings, 0.0)}, asked, asks)
+    gains = _gains(facts, parts, heard, {**worths, **dict.fromkeys(callings, 0.0)}, asked, asks)
     return Talk(callings, spread, worths, asked, gains)
 
 
 def _gains(  # noqa: PLR0913, PLR0917 - the words of a talk, and what is known of them
     facts: Sequence[Fact],
-    words: Sequence[str],
-    stems: Mapping[str, Sequence[str]],
+    parts: Sequence[Sequence[str]],
+    heard: Mapping[str, Reading],
     worths: Mapping[str, float],
     asked: Sequence[int],
     asks: Sequence[bool],
 ) -> list[float]:
     """About what each statement adds for its length: what its words are worth, and what they tell by what they are."""
-    worth = {word: sum(map(worths.__getitem__, of)) for word, of in stems.items()}
-    told = {word: vocabulary.sign(word) for word in stems}
-    sums = list(accumulate(map(worth.__getitem__, words), initial=0.0))
-    signs = list(map(told.__getitem__, words))
+    worth = {part: sum(map(worths.__getitem__, stems)) for part, (stems, _) in heard.items()}
+    signs = {part: of for part, (_, of) in heard.items()}
     found: list[float] = []
-    ends = [at for at, word in enumerate(words) if word == BREAK]
-    for fact, begin, end, asker, is_question in zip(facts, [0, *ends], [*ends, len(words)], asked, asks, strict=True):
-        sign = sum(set(signs[begin:end]))
+    for fact, said, asker, is_question in zip(facts, parts, asked, asks, strict=True):
+        sign = SIGN_SUMS[reduce(or_, map(signs.__getitem__, said), 0)]
         if asker >= 0:
             sign += SIGNS["answers"]
         if is_question:
             sign += SIGNS["question"]
         elif is_recalled(fact):
             sign += SIGNS["recalled"]
-        found.append((sums[end] - sums[begin]) * exp(sign) / (len(fact.text) + _OVERHEAD_CHARS))
+        found.append(sum(map(worth.__getitem__, said)) * exp(sign) / (len(fact.text) + _OVERHEAD_CHARS))
     return found
 
 
 def likely(talk: Talk, facts: Sequence[Fact], weights: Sequence[float], chars: int) -> list[int]:
-    """Return the places of the facts with the highest gains, times their weights, that fill the room several times, in order."""
+    """Return the places of the facts with the highest gains, times their weights, that fill the room several times, in order.
+
+    Of equals the newest come first.
+    """
     left = chars * _MARGIN
     chosen: list[int] = []
     gains = talk.gains
-    for place in sorted(range(len(facts)), key=lambda place: -gains[place] * weights[place]):
+    for place in sorted(range(len(facts) - 1, -1, -1), key=lambda place: -gains[place] * weights[place]):
         if left < 0:
             break
         left -= len(facts[place].text) + _OVERHEAD_CHARS

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from math import log
-from typing import TYPE_CHECKING
+from operator import or_
+from typing import TYPE_CHECKING, TypeAlias
 
 from plimsoll.light.regex import regex
 from plimsoll.summary.kept import kept
@@ -13,8 +15,10 @@ from plimsoll.summary.scripts import MARKS, terms
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_PATTERN = rf"[^\W_][\w{MARKS}'’:.,/$%-]*[\w{MARKS}%]|[^\W_]|\$[0-9.,]+"
-_WORD_OR_BREAK = regex(rf"{_PATTERN}|\n")
+_WORD = regex(rf"[^\W_][\w{MARKS}'’:.,/$%-]*[\w{MARKS}%]|[^\W_]|\$[0-9.,]+")
+
+_EDGES = ".,!?:;\"'()*"
+"""What stands around most words."""
 
 _DROPPED = frozenset(
     """
@@ -91,44 +95,52 @@ SIGNS = {
 }
 """By how much, as exponents, signs in a statement change its worth."""
 
-BREAK = "\n"
-"""Stands between the words of two texts."""
+_OF_WORDS = ("first", "second", "time", "event", "digit")
+FIRST, _SECOND, _TIME, _EVENT, _DIGIT = (1 << at for at in range(len(_OF_WORDS)))
+"""The signs that words give, as bits."""
+
+SIGN_SUMS = tuple(
+    sum(SIGNS[name] for at, name in enumerate(_OF_WORDS) if signs >> at & 1) for signs in range(1 << len(_OF_WORDS))
+)
+"""What signs, as bits, change together."""
 
 _TOLD = {
-    **dict.fromkeys(("i", "my", "we", "our", "me", "us", "mine"), SIGNS["first"]),
-    **dict.fromkeys((*_EVENTS, "want", "hope"), SIGNS["event"]),
-    **dict.fromkeys(_TIMES, SIGNS["time"]),
-    **dict.fromkeys(_SECOND_PERSON, SIGNS["second"]),
+    **dict.fromkeys(("i", "my", "we", "our", "me", "us", "mine"), FIRST),
+    **dict.fromkeys((*_EVENTS, "want", "hope"), _EVENT),
+    **dict.fromkeys(_TIMES, _TIME),
+    **dict.fromkeys(_SECOND_PERSON, _SECOND),
 }
 
 
-def words_of(lines: str) -> list[str]:
-    """Return the words of texts, one a line, lower-case, with a BREAK between two texts."""
-    return _WORD_OR_BREAK.findall(lines.casefold().replace("’", "'"))
+Reading: TypeAlias = tuple[tuple[str, ...], int]
+"""What a part of a text between two spaces says: its stems, and the signs that its words give, as bits. Stems are what of its
+words carries information, lower-case and without endings; pairs of characters in scripts without spaces."""
 
 
-@kept(8_192)
-def sign(word: str) -> float:
-    """Return what a lower-case word changes, as an exponent, of the worth of a statement that it stands in."""
+@kept(16_384)
+def read(part: str) -> Reading:
+    """Read a part of a text between two spaces. No word goes beyond it, and a talk has few distinct ones."""
+    word = part.strip(_EDGES)
+    if word.isascii() and word.isalpha():
+        found = carried(word := word.lower())
+        return (found,) if found else (), _TOLD.get(word) or _of_event(word)
+    words = _WORD.findall(part.casefold().replace("’", "'"))
+    return tuple(filter(None, map(carried, terms(words)))), reduce(or_, map(_sign, words), 0)
+
+
+def _sign(word: str) -> int:
+    """Return the sign that a lower-case word gives."""
     bare = word.partition("'")[0]
-    if known := _TOLD.get(bare):
-        return known
-    return SIGNS["digit"] if has_digit(word) else SIGNS["event"] if bare.endswith("ed") and len(bare) > 4 else 0.0
+    return _TOLD.get(bare) or (_DIGIT if has_digit(word) else _of_event(bare))
 
 
-def stems(word: str) -> tuple[str, ...]:
-    """Return what of a lower-case word carries information: nothing, its stem, or pairs of characters."""
-    return tuple(filter(None, map(carried, (word,) if word.isascii() else terms((word,)))))
+def _of_event(bare: str) -> int:
+    return _EVENT if bare.endswith("ed") and len(bare) > 4 else 0
 
 
 def content(text: str) -> list[str]:
     """Its words that carry information, lower-case, plural and possessive endings off."""
-    return telling(words_of(text))
-
-
-def telling(words: Sequence[str]) -> list[str]:
-    """Those of these lower-case words that carry information, without endings, those of scripts without spaces as pairs."""
-    return list(filter(None, map(carried, words if all(map(str.isascii, words)) else terms(words))))
+    return [stem for part in text.split() for stem in read(part)[0]]
 
 
 @kept(8_192)
@@ -140,7 +152,7 @@ def drops(word: str) -> bool:
 @kept(8_192)
 def carried(word: str) -> str:
     """A lower-case word without its ending; empty if it carries no information."""
-    return "" if word in _STOP or word == BREAK else stem(word)
+    return "" if word in _STOP else stem(word)
 
 
 @kept(8_192)

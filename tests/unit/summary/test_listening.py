@@ -17,7 +17,7 @@ from plimsoll.summary.listening import likely, listen
 from plimsoll.summary.names_zh import QUESTION, may_ask
 from plimsoll.summary.rules import render
 from plimsoll.summary.topics import topics
-from plimsoll.summary.vocabulary import stems
+from plimsoll.summary.vocabulary import SIGN_SUMS, SIGNS, read
 
 CHATTER = ("It was really nice to talk with you about it all again!", "Thanks, that sounds good, I hope so too.")
 TOLD = "My sister Ilse sold her yellow sailing boat to a dentist in Bergen last Friday."
@@ -41,7 +41,7 @@ def test_what_says_most_for_its_length_is_likely_wherever_it_stands() -> None:
 @pytest.mark.parametrize("word", ["at修复", "the北京in上海", "修复at", "'s", "’s", "the", "to的"])
 def test_words_of_two_scripts_carry_what_each_part_carries(word: str) -> None:
     """A function word beside a Chinese one carries nothing, and the talk is read."""
-    assert all(stems(word))
+    assert all(read(word)[0])
     facts = said(*[f"We went {word} with Ann on day {number}, it was fine." for number in range(12)])
     assert len(listen(facts).gains) == 12
 
@@ -149,3 +149,27 @@ def test_a_word_said_many_times_in_one_statement_is_still_worth_something() -> N
     talk = listen(said("Buoy, buoy, buoy, buoy, buoy, buoy, buoy!", "What is it?"))
     assert talk.worth("buoy") > 0
     assert min(talk.gains) >= 0
+
+
+def test_of_equal_statements_the_newest_are_likely() -> None:
+    """Where all say as much, those said last are looked at."""
+    facts = said(*[f"The kettle is red, {number}." for number in range(10, 40)])
+    assert likely(listen(facts), facts, [1.0] * len(facts), 60)[-1] == 29
+
+
+@pytest.mark.parametrize(
+    ("part", "stems", "signs"),
+    [
+        ("(Camping),", ("camp",), 0.0),
+        ("Yesterday!", ("yesterday",), SIGNS["time"]),
+        ("I've", (), SIGNS["first"]),
+        ("well-known", ("well-known",), 0.0),
+        ("yesterday;today", ("yesterday", "today"), SIGNS["time"]),
+        ("walked!you", ("walk",), SIGNS["event"] + SIGNS["second"]),
+        ("$12", ("$12",), SIGNS["digit"]),
+    ],
+)
+def test_each_part_of_a_text_is_read_by_its_words(part: str, stems: tuple[str, ...], signs: float) -> None:
+    """Marks around a word carry nothing, and what several words of one part tell alike is told once."""
+    assert read(part)[0] == stems
+    assert SIGN_SUMS[read(part)[1]] == pytest.approx(signs)

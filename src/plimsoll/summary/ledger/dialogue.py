@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.dates import is_day
-from plimsoll.summary.ledger.fact import CAPS, Fact, Origin, by
+from plimsoll.summary.ledger.fact import CAPS, Fact, Origin, by, fact_of
 from plimsoll.summary.ledger.prose import spoken
 from plimsoll.summary.ledger.sentences import clean, has_digit, line
 from plimsoll.summary.ledger.turns import Turn, stamp, turns
@@ -26,6 +26,8 @@ _FIRST_LINE_CHARS_MAX = 100
 _SENTENCES_MAX, _CHARS_MAX = 40, 12_000
 """Of a message so much is read."""
 
+_QUESTION_ENDS = ("?", "？", "吗", "呢", "么")
+
 
 def from_message(text: str, position: int, role: Role, author: str = "") -> Iterator[Fact]:
     """Yield sentences as chat facts, and a leading date or session line as a heading fact. `author` is the message's name."""
@@ -40,19 +42,26 @@ def from_message(text: str, position: int, role: Role, author: str = "") -> Iter
     if day and heading is None:
         yield Fact("heading", f"{position}", day, position, "user")
     origin: Origin = "user" if role == "user" else "assistant"
+    chars_max, said_by = CAPS["chat"].text_chars_max, by(author)
     for order, (name, sentence) in enumerate(islice(_sentences(found), _SENTENCES_MAX)):
-        shown = line(sentence, CAPS["chat"].text_chars_max)
-        alphanumeric = map(str.isalnum, shown)
-        if not (any(alphanumeric) and any(alphanumeric)):  # less than two characters of it are
+        shown = line(sentence, chars_max)
+        if not _has_words(shown):
             continue
-        state = "question" if shown.endswith(("?", "？", "吗", "呢", "么")) else ""
+        state = "question" if shown.endswith(_QUESTION_ENDS) else ""
         weight = 1.0 + (0.5 if has_digit(shown) else 0.0) + (0.2 if origin == "user" else 0.0)
         # Short answers ("Yes.", "1898年。") repeat with other meanings: only long sentences are merged.
         key = shown.casefold() if len(shown) > 24 else f"{position}.{order}"
         # Without an author: a label or a name; `has_speakers` decides from all messages.
-        yield Fact(
-            "chat", key, shown, position, origin, weight, last=position, note=by(author) or name or role, state=state
-        )
+        note = said_by or name or role
+        yield fact_of(("chat", key, shown, position, origin, weight, 1, position, note, state))
+
+
+def _has_words(shown: str) -> bool:
+    """Return whether two characters of a sentence are letters or digits."""
+    if len(shown) > 1 and shown[:2].isalnum():
+        return True
+    alphanumeric = map(str.isalnum, shown)
+    return any(alphanumeric) and any(alphanumeric)
 
 
 def _sentences(found: Sequence[Turn]) -> Iterator[tuple[str, str]]:

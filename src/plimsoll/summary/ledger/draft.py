@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
 from plimsoll.summary.ledger import decisions
-from plimsoll.summary.ledger.fact import CAPS, KINDS, Fact, Kind, first_seen
+from plimsoll.summary.ledger.fact import CAPS, KINDS, Fact, Kind, fact_of, first_seen
 from plimsoll.summary.ledger.sentences import line
 
 if TYPE_CHECKING:
@@ -136,6 +136,5 @@ def _merged(known: Fact, new: Fact) -> Fact:
         replaced = f"was {before}" if before else state
         text, position, origin, note = new.text, new.position, new.origin, new.note
         state = replaced if kind == "identifier" else new.state
-    return Fact(
-        kind, key, text, position, origin, max(weight, new.weight), mentions + 1, max(last, new.position), note, state
-    )
+    weight, last = max(weight, new.weight), max(last, new.position)
+    return fact_of((kind, key, text, position, origin, weight, mentions + 1, last, note, state))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.sentences import line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from plimsoll.message import Message
 
@@ -72,6 +73,12 @@ class Fact(NamedTuple):
     """
     state: str = ""
     """By kind: `modified`, `read` or `seen`; `ok` or `failed`; `open` or `fixed`; `question`; or the status of a work item."""
+
+
+Fields: TypeAlias = tuple[Kind, str, str, int, Origin, float, int, int, str, str]
+
+fact_of: Callable[[Fields], Fact] = partial(tuple.__new__, Fact)
+"""Make a fact of all its fields, in a third of the time that `Fact` takes: for the loops that make thousands."""
 
 
 def speaker_of(fact: Fact) -> str:
@@ -140,7 +147,7 @@ def is_flag(cell: str) -> bool:
 def first_seen(fact: Fact) -> Fact:
     """Set the last mention to the first. Written out, because `_replace` takes three times as long."""
     kind, key, text, position, origin, weight, mentions, _, note, state = fact
-    return Fact(kind, key, text, position, origin, weight, mentions, position, note, state)
+    return fact_of((kind, key, text, position, origin, weight, mentions, position, note, state))
 
 
 class Cap(NamedTuple):

@@ -60,6 +60,8 @@ def clean(text: str) -> str:
 
 def line(text: str, chars_max: int) -> str:
     """Return one clean line of at most `chars_max` characters; `…` marks a cut."""
+    if len(text) <= chars_max and text.isprintable() and "  " not in text:
+        return text.strip()
     return cut_at_word(" ".join(clean(text[: chars_max * 4]).split()), chars_max)
 
 
