@@ -82,7 +82,7 @@ def mark_kept(view: WorkingView, pins: Collection[int], goal_tokens: int, *, las
         exchange.kept_as = None
     _mark(_leading_system(view.exchanges), SYSTEM)
     requests = _first_and_newest_request(view.exchanges)
-    _mark(requests[-1:], NEWEST_REQUEST)
+    _mark((exchange for exchange in requests[-1:] if exchange.is_request), NEWEST_REQUEST)
     _mark(_newest(view.exchanges), NEWEST_EXCHANGE if requests else NEWEST_MESSAGE)
     _mark(_last(view.exchanges, last_messages), LAST_MESSAGES)
     _mark(requests[:1], FIRST_REQUEST)

@@ -25,7 +25,9 @@ _TAG = regex(
 )
 _FIELD_TAG = regex(r"<(?:parameter(?:=|\s{1,4}name=\"))?(\w{1,40})\"?>")
 _LEAD = regex(
-    r"\A\s{0,8}(?:discussion|thought|reasoning)s?:?\s{1,8}|\s{1,8}(?:command|action):?\s{0,8}\Z", re.IGNORECASE
+    r"\A\s{0,8}(?:discussion|thought|reasoning)s?:?\s{1,8}|\s{1,8}(?:command|action):?\s{0,8}\Z"
+    r"|(?:\A|(?<=[.!?\n]))[^.!?\n]{0,60}\b(?:next|following) action\b[^.!?\n]{0,40}\Z",
+    re.IGNORECASE,
 )
 _THOUGHT = regex(r"^\s{0,8}\**(?:thought|think|reasoning)s?\**:", re.IGNORECASE | re.MULTILINE)
 _CALL_TAGS = regex(
@@ -38,7 +40,7 @@ _SAID_CHARS_MIN = 12
 """A shorter field of an answer in JSON is a status or a name."""
 
 _SHELLS = frozenset(("", "bash", "sh", "shell", "zsh", "console"))
-_END_TAG_CHARS, _INLINE_CHARS = 60, 500
+_END_TAG_CHARS, _INLINE_CHARS, _LEAD_CHARS = 60, 500, 80
 _SEARCHED_CHARS = 20_000
 """An action stands in this much of the end of an answer."""
 
@@ -73,6 +75,8 @@ def demands_output(text: str) -> bool:
     if _CALL_TAGS.search(text[-_END_TAG_CHARS:]) is not None:
         return True
     if _THOUGHT.search(end) is not None and _ACTION.search(end) is not None:
+        return True
+    if (inline := _inline(text)) is not None and "action" in text[max(0, inline[0] - _LEAD_CHARS) : inline[0]]:
         return True
     return _object(text) is not None
 

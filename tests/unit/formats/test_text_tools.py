@@ -38,7 +38,7 @@ ACTIONS = [
     ("DISCUSSION\nLook first.\n```bash\nls\npwd\n```\n", "Look first.", "bash", {"command": "ls\npwd"}),
     ("```python\nprint(4)\n```", "", "python", {"code": "print(4)"}),
     ("```\nopen src/a.py 40\n```", "", "open_file", {"path": "src/a.py"}),
-    ("The next action is ```click [23]```", "The next action is", "click", {"input": "[23]"}),
+    ("It is open. The next action is ```click [23]```", "It is open.", "click", {"input": "[23]"}),
     ("```\nold\n```\nand then\n```\nnew\n```", "```\nold\n```\nand then", "bash", {"command": "new"}),
     ('Thought: which?\nAction: search\nAction Input: {"query": "x"}', "which?", "search", {"query": "x"}),
     ("Thought: which?\nAction: lookup[Lisbon]", "which?", "lookup", {"input": "Lisbon"}),
@@ -112,6 +112,7 @@ def test_an_action_is_read_from_the_end_of_an_answer(
         "<function=edit>\n<parameter=path>a.py</parameter>\n</function>",
         "Thought: add\n<code>\nprint(4)\n</code>",
         '{"plan": "Look at it.", "commands": [{"keystrokes": "df\\n"}]}',
+        "It is open. The next action I will perform is ```click [23]```",
     ],
 )
 def test_an_answer_that_only_a_program_reads_demands_an_output(text: str) -> None:

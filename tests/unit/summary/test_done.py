@@ -102,6 +102,28 @@ def test_steps_said_again_stand_once() -> None:
     assert steps == ["The sheet has hidden columns.", "I scroll to row 19."]
 
 
+def test_a_sentence_that_begins_every_step_is_none() -> None:
+    """What an agent is told to begin with says nothing; the sentence behind it is its step."""
+    run: list[Message] = []
+    for at, step in enumerate(["Order 148 is the kettle.", "The postcode is refused without a country."]):
+        call, result = called("click", {"id": at}, "ok", call_id=f"c{at}")
+        said = text_message("assistant", f"Let's think about this. {step}")
+        run += [Message(role="assistant", parts=(*said.parts, *call.parts)), result]
+
+    steps = [fact.text for fact in _read(run).of("activity")]
+
+    assert steps[-1] == "The postcode is refused without a country."
+
+
+def test_two_values_said_beside_a_call_are_a_finding() -> None:
+    """They may stand nowhere else: a tide that was read off a page."""
+    call, result = called("look", {"at": 4}, "ok")
+    said = text_message("assistant", "High water is at 14:38 with 4.3 m above datum. I go on.")
+    run = [Message(role="assistant", parts=(*said.parts, *call.parts)), result]
+
+    assert [fact.text for fact in _read(run).of("decision")] == ["High water is at 14:38 with 4.3 m above datum."]
+
+
 def test_a_view_says_what_was_done_by_tools() -> None:
     """The whole way, with a call of the provider in the middle of a long history."""
     run: list[dict[str, object]] = [{"role": "user", "content": "Turn roaming on, then check all lines."}]
@@ -120,3 +142,24 @@ def test_a_view_says_what_was_done_by_tools() -> None:
     shown = plimsoll.fit(run, max_tokens=600, model="gpt-4o").messages
 
     assert any("enable_roaming(L9): Roaming is on now." in str(message["content"]) for message in shown)
+
+
+def test_a_first_page_makes_room_and_keeps_the_objective() -> None:
+    """A browser's first page is no request that stays whole: its objective does, and the newest page is readable."""
+    page = "\n".join(f"[{at}] StaticText 'Berth {at} must be booked'" for at in range(120))
+    objective = "OBJECTIVE: Change the address of the kettle's order. Do not cancel any order."
+    run: list[dict[str, object]] = []
+    for at in range(14):
+        seen = f"OBSERVATION:\nTab 0: page {at}\n{page}\n{objective}"
+        run += [
+            {"role": "user", "content": seen},
+            {"role": "assistant", "content": f"The next action is ```click [{at}]```"},
+        ]
+    run.append({"role": "user", "content": f"OBSERVATION:\nYou saved the address.\n{page}\n{objective}"})
+
+    shown = [str(message["content"]) for message in plimsoll.fit(run, max_tokens=1_800, model="gpt-4o").messages]
+
+    assert "Do not cancel any order." in shown[0]
+    assert "You saved the address." in shown[-1]
+    assert len(shown[-1]) > len(shown[0])
+    assert not any("User constraints" in text and "StaticText" in text for text in shown)

@@ -24,6 +24,7 @@ _ASKED = "Which quay is free?"
         f"<open_files>\n{_PAGE}\n</open_files>\n<user_query>\n{_ASKED}\n</user_query>",
         f"<task>\n{_ASKED}\n</task>\n\n<environment_details>\n{_PAGE}\n</environment_details>",
         f"参考资料：\n{_PAGE}\n问题：{_ASKED}",
+        f"OBSERVATION:\n{_PAGE}\nURL: https://quay.example\nOBJECTIVE: {_ASKED}",
     ],
 )
 def test_material_is_told_from_the_question(text: str) -> None:

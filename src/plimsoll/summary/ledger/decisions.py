@@ -24,7 +24,9 @@ _DID = (
     "created", "renamed", "refactored", "committed", "pushed", "merged", "passes", "passing", "now works", "successful",
     "complete", "has been", "have been", "instead of", "chose", "已经", "完成", "修复", "添加", "更新", "删除", "创建", "成功",
 )  # fmt: skip
-_WEIGHT_MIN = 1.5
+_WEIGHT_MIN, _STEP_WEIGHT_MIN = 1.5, 1.35
+"""The least of a report, and of what is said beside a call: there, two values are enough."""
+
 _VAGUE = regex(
     r"(?:now |so |ok,? )?(?:i|we)(?:['’]ve| have| can)? (?:found|find|see|know|understand|identified)"
     r"(?: (?:the|a|it|what|where|why))?(?: \w{1,20}){0,3}\W{0,3}"
@@ -43,7 +45,7 @@ def from_assistant(text: str, position: int, *, final: bool, author: str = "") -
     scored = []
     for order, sentence in enumerate(claims(text[:24_000])):
         weight = score(sentence, final=final)
-        if weight >= _WEIGHT_MIN:
+        if weight >= (_WEIGHT_MIN if final else _STEP_WEIGHT_MIN):
             scored.append((weight, order, sentence))
     scored.sort(key=lambda item: (-item[0], item[1]))
     for weight, _, sentence in sorted(scored[: 10 if final else 3], key=lambda item: item[1]):

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _LOADED_CHARS_MIN = 1_500  # after a tool result, people rarely type more
+_STEP_CLAIMS_MAX = 3
+"""So many sentences of an answer may say its step: the first that no step before has said."""
+
 _LISTING_COMMANDS = ("ls ", "rg ", "git", "fin", "gre", "fd ")
 """Prefixes of commands that print paths."""
 
@@ -297,8 +300,9 @@ class _Reader:
     def _answer(self, text: str, position: int, author: str, *, has_calls: bool) -> None:
         if not self.is_dialogue:  # in a dialogue, each of its sentences is a chat fact
             self.draft.add_all(decisions.from_assistant(text, position, final=not has_calls, author=author))
-            step = next(iter(claims(text[:2_000])), "")
-            if step:
+            if said := claims(text[:2_000])[:_STEP_CLAIMS_MAX]:
+                known = self.draft.facts["activity"]
+                step = next((claim for claim in said if _shape(claim) not in known), said[0])
                 self.draft.renew(Fact("activity", _shape(step), line(step, 240), position, "assistant"))
             self.draft.add_all(symbols.from_text(text, position))
         self.draft.add_all(work.from_assistant(text, position))

@@ -14,7 +14,7 @@ from plimsoll.light.regex import regex
 _NAMES = (
     r"(?:(?:relevant|retrieved|additional|provided|reference|supporting|related|external) )?(?:(?:web|source|knowledge) )?"
     r"(?:contexts?|documents?|docs|sources?|passages?|excerpts?|snippets?|chunks?|references?|articles?|extracts?"
-    r"|(?:search|retrieval|query) results?|knowledge base|evidence)"
+    r"|(?:search|retrieval|query) results?|knowledge base|evidence|observations?|accessibility tree)"
 )
 _NAMES_ZH = r"(?:参考|背景|相关|检索|已知|提供的)?(?:资料|文档|检索结果|材料|知识|上下文|段落)"
 _MATERIAL = regex(
@@ -27,7 +27,7 @@ _MATERIAL = regex(
 
 _OWN = regex(
     r"^[ \t]{0,8}[#*=\[(-]{0,6} ?(?:(?:(?:the |my |user(?:'s)? |current |new |human )?"
-    r"(?:questions?|query|request|task|instructions?|prompt|input|message))|(?:我的|用户)?(?:问题|提问|指令|任务|要求|请求))"
+    r"(?:questions?|query|request|task|objective|goal|instructions?|prompt|input|message))|(?:我的|用户)?(?:问题|提问|指令|任务|要求|请求))"
     r"[ \])*=-]{0,6}(?:[:：][ \t*]{0,6}|$)",
     re.IGNORECASE | re.MULTILINE,
 )
