@@ -8,7 +8,6 @@ The agent's state keeps every message; each model call is sent a view of it.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
@@ -30,6 +29,7 @@ except ImportError as error:
     raise MissingExtra("langchain", needed_for="plimsoll.adapters.langchain") from error
 
 from plimsoll.adapters.calls import Managed, ModelCall, Wire, usage
+from plimsoll.adapters.parts import call_piece
 from plimsoll.formats.wire import object_in
 
 _ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "function"}
@@ -94,10 +94,9 @@ def _block(block: Mapping[str, Any]) -> Any:
 
 def _calls(message: AIMessage) -> list[Wire]:
     """The calls, those with arguments that are no JSON included."""
-    found = [(call["id"], call["name"], json.dumps(call["args"], ensure_ascii=False)) for call in message.tool_calls]
-    found += [(call["id"], call["name"] or "", call["args"] or "") for call in message.invalid_tool_calls]
+    asked = [*message.tool_calls, *message.invalid_tool_calls]
     return [
-        {"id": id or "", "type": "function", "function": {"name": name, "arguments": text}} for id, name, text in found
+        call_piece(call["id"] or "", call["name"] or "", "" if call["args"] is None else call["args"]) for call in asked
     ]
 
 

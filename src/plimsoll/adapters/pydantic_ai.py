@@ -79,7 +79,8 @@ def _part(part: Any) -> Wire:
         case SystemPromptPart():
             return {"role": "system", "content": part.content}
         case UserPromptPart():
-            return {"role": "user", "content": _user_content(part.content)}
+            said = part.content
+            return {"role": "user", "content": said if isinstance(said, str) else [_block(item) for item in said]}
         case ToolReturnPart():
             return {"role": "tool", "tool_call_id": part.tool_call_id, "content": part.model_response_str()}
         case RetryPromptPart() if part.tool_name is not None:
@@ -88,10 +89,6 @@ def _part(part: Any) -> Wire:
             return {"role": "user", "content": part.model_response()}
         case _:
             return {"role": "user", "content": repr(part)}
-
-
-def _user_content(content: Any) -> Any:
-    return content if isinstance(content, str) else [_block(item) for item in content]
 
 
 def _block(item: Any) -> Wire:

@@ -22,7 +22,8 @@ Wires = list[dict[str, Any]]
 def written(entries: Sequence[ViewMessage], format: Format, leading: LeadingMarks = NO_MARKS) -> Wires:
     """The messages to send, as fresh objects. `leading` are the cache marks in tools and system text."""
     wires = _encoded(entries, format)
-    _unmark(wires, entries, format, leading)
+    if _are_marked(entries, format):
+        _keep_last(wires, format, leading)
     return wires
 
 
@@ -33,18 +34,13 @@ def _encoded(entries: Sequence[ViewMessage], format: Format) -> Wires:
     return [format.encode(message) for message in messages]
 
 
-def _unmark(wires: Wires, entries: Sequence[ViewMessage], format: Format, leading: LeadingMarks) -> None:
-    """Keep only as many cache marks as the provider allows, the last ones."""
-    if _are_marked(entries, format):
-        _keep_last(wires, format, leading)
-
-
 def _are_marked(entries: Sequence[ViewMessage], format: Format) -> bool:
     """True if some of these have cache marks, and the provider limits their number."""
     return format.rules.cache_marks_max is not None and any(entry.marks for entry in entries)
 
 
 def _keep_last(wires: Wires, format: Format, leading: LeadingMarks) -> None:
+    """Keep only as many cache marks as the provider allows, the last ones."""
     if format.rules.cache_marks_max is not None:
         keep_last(wires, leading, format.rules.cache_marks_max)
 

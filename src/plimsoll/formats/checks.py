@@ -5,7 +5,7 @@ Fields are data. Other fields of a message are kept in the history and not sent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -18,6 +18,9 @@ from plimsoll.light.regex import regex
 from plimsoll.message import FormatName, Message, Wire
 
 Fields: TypeAlias = frozenset[str]
+
+ObjectsIn: TypeAlias = Callable[[Mapping[str, Any]], Iterable[tuple[dict[str, Any], Fields]]]
+"""A message and the objects in it, each with the fields that the API accepts in it."""
 
 ByType: TypeAlias = Mapping[str, Fields]
 """The fields of each type of block or item. For a type that is not listed (newer than this version), any field is accepted."""
@@ -35,12 +38,12 @@ def extra(wire: Mapping[str, Any], allowed: Fields) -> list[str]:
     return [field for field in wire if field not in allowed or (wire[field] is None and f"{field}!" in allowed)]
 
 
-def trimmed(own: dict[str, Any], found: Iterable[tuple[dict[str, Any], Fields]]) -> dict[str, Any]:
-    """Remove from a message written by plimsoll the fields that the API rejects in the objects `found` in it.
+def trimmed(own: dict[str, Any], objects_in: ObjectsIn) -> dict[str, Any]:
+    """Remove from a message written by plimsoll the fields that the API rejects in it and the objects in it.
 
     These are fields of responses, and the caller's own.
     """
-    for wire, allowed in found:
+    for wire, allowed in objects_in(own):
         for field in extra(wire, allowed):
             del wire[field]
     return own

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, TypeGuard, get_args
+from typing import Final, get_args
 
 from plimsoll.memory.ranking import MemoryRanking
 from plimsoll.protocols import Durability, Memory, MemoryKind, MemoryOrigin, Speaker
@@ -122,6 +122,7 @@ def memory_of(text: str) -> Memory | None:
 def _is_sound(memory: Memory) -> bool:
     """Whether the fields of a memory that was read have the types and values that the rest of the package relies on."""
     texts = (memory.id, memory.text, memory.scope)
+    names = (name for origin in memory.origins for name in (origin.session, origin.message, origin.tool))
     numbers = (memory.time_ms, memory.hits, memory.importance, *(origin.time_ms for origin in memory.origins))
     return (
         all(isinstance(text, str) for text in texts)
@@ -129,13 +130,5 @@ def _is_sound(memory: Memory) -> bool:
         and memory.by in get_args(Speaker)
         and all(type(number) is int for number in numbers)
         and isinstance(memory.confidence, float | int)
-        and all(map(_is_text_or_none, (memory.superseded_by, *_names(memory))))
+        and all(name is None or isinstance(name, str) for name in (memory.superseded_by, *names))
     )
-
-
-def _names(memory: Memory) -> list[Any]:
-    return [name for origin in memory.origins for name in (origin.session, origin.message, origin.tool)]
-
-
-def _is_text_or_none(value: object) -> TypeGuard[str | None]:
-    return value is None or isinstance(value, str)

@@ -138,11 +138,6 @@ class History:
         """True if any message was removed or changed."""
         return self.branch != Branch()
 
-    def positions(self) -> Iterator[int]:
-        """Yield the positions of the history in order."""
-        for run in self.branch.runs(0, self._log.messages):
-            yield from range(*run)
-
     @property
     def count(self) -> int:
         """Number of messages in the history."""

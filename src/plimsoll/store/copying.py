@@ -5,7 +5,7 @@ Record numbers and message positions do not change: notes take the numbers of lo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from itertools import count
 from typing import Any, Final
@@ -85,10 +85,22 @@ def fork(  # noqa: PLR0913 - the fields of the new session record
 
     Raises SessionExists if a given name is taken, and what Store.create_from raises.
     """
-    names = _free_names(log, store) if name is None else iter((name,))
+    return create_copy(
+        store,
+        name,
+        _free_names(log, store),
+        lambda chosen: Copy(log, header=header_line(chosen, about, now_ms), stop=stop),
+    )
+
+
+def create_copy(store: Store, name: str | None, free_names: Iterator[str], copy_as: Callable[[str], Copy]) -> str:
+    """Create a copy under this name, or (None) the first free one, and return it.
+
+    Raises SessionExists if a given name is taken, and what Store.create_from raises.
+    """
     while True:
-        chosen = next(names)
-        copy = Copy(log, header=header_line(chosen, about, now_ms), stop=stop)
+        chosen = next(free_names) if name is None else name
+        copy = copy_as(chosen)
         try:
             store.create_from(chosen, copy, copy.blobs())
         except SessionExists:
@@ -118,7 +130,7 @@ def drafted(place: Store, name: str) -> Iterator[Store]:
 def _free_names(log: SessionLog, store: Store) -> Iterator[str]:
     taken = {info.name for info in store.sessions()}
     stem = log.name[:_STEM_CHARS]
-    return (name for number in count(1) if (name := f"{stem}-fork{number}") not in taken)
+    yield from (name for number in count(1) if (name := f"{stem}-fork{number}") not in taken)
 
 
 def digests_of(log: SessionLog) -> list[str] | None:

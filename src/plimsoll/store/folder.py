@@ -42,7 +42,8 @@ class Folder(Closes):
         """Open a regular file in the folder. A new file gets owner-only permissions."""
         fd = self.calls.open(name, flags | os.O_NONBLOCK, FILE_MODE, dir_fd=self.fd)  # opening a FIFO must not block
         with on_failure(partial(self.calls.close, fd)):
-            _check_file(self.calls.stat(fd).st_mode, f"{self.path}/{name}")
+            if not stat.S_ISREG(self.calls.stat(fd).st_mode):
+                raise StoreUnusable(f"{self.path}/{name}", reason="not a regular file")
         return fd
 
     def write_file(self, name: str, data: bytes, *, durable: bool, to: Folder | None = None) -> None:
@@ -177,11 +178,6 @@ def _check_modes(root: Folder, forbidden: int) -> None:
     _check_mode(root.path, root.calls.stat(root.fd).st_mode, forbidden)
     above = Path(root.path).parent
     _check_mode(str(above), above.stat().st_mode, 0o002)
-
-
-def _check_file(mode: int, path: str) -> None:
-    if not stat.S_ISREG(mode):
-        raise StoreUnusable(path, reason="not a regular file")
 
 
 def _check_mode(path: str, mode: int, forbidden: int) -> None:

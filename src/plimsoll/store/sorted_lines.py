@@ -1,13 +1,13 @@
 """Records that are not in the order of their numbers: moved, duplicated, or inserted from another log.
 
-Used by verify and repair only, since it needs a pass over the file and some bytes of memory per record. The checksum covers
-the numbers, so they tell where a record belongs.
+Used by verify and repair only, which read forward, since it needs a pass over the file and some bytes of memory per record. The
+checksum covers the numbers, so they tell where a record belongs.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from plimsoll.light.dataclass import replace
@@ -74,20 +74,6 @@ class SortedLines(JsonlLines):
                 yield from place.bad
                 yield self._span(place)
             yield from self._rest
-
-    def backward(self, tail: Tail) -> Iterator[Span]:  # noqa: ARG002 - as above
-        """See Lines."""
-        with store_errors(self._file.path):
-            yield from reversed(self._rest)
-            for place in reversed(self._places):
-                yield self._span(place)
-                yield from reversed(place.bad)
-
-    def first(self, holds: Callable[[Record], bool], tail: Tail) -> Record | None:  # noqa: ARG002 - as above
-        """See Lines."""
-        with store_errors(self._file.path):
-            at = bisect_left(self._places, True, key=lambda place: holds(self._record(place)))  # noqa: FBT003 - False sorts first
-            return self._record(self._places[at]) if at < len(self._places) else None
 
     def _record(self, place: _Place) -> Record:
         record = self._span(place).record

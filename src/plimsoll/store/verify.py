@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import count
 
-from plimsoll.errors import SessionExists
 from plimsoll.light.dataclass import dataclass
 from plimsoll.light.regex import regex
 from plimsoll.protocols import Damage, Record, RecordCheck, SessionLog, Store
-from plimsoll.store.copying import Copy, blob_of, digests_of
+from plimsoll.store.copying import Copy, blob_of, create_copy, digests_of
 from plimsoll.store.jsonl import JsonlStore
 from plimsoll.store.log import accept_any
 from plimsoll.store.record import KINDS, decode
@@ -101,7 +101,7 @@ def repair(
     target = store if into is None else into
     with _in_order(store, name) as log:
         made = Copy(log, check=check)
-        copied = _create(target, name, copy_name, made)
+        copied = create_copy(target, copy_name, _free_names(name), lambda _: made)
         named = {digest for record in _records(log) for digest in _named(record) if blob_of(log, digest) is None}
         lost = tuple(sorted({*made.blobs_lost, *named}))
         return Repaired(name=copied, records=made.records, lost=made.lost, blobs_lost=lost)
@@ -112,20 +112,10 @@ def _in_order(store: Store, name: str) -> SessionLog:
     return store.open_sorted(name) if isinstance(store, JsonlStore) else store.open(name, writable=False)
 
 
-def _create(target: Store, name: str, copy_name: str | None, copy: Copy) -> str:
-    if copy_name is not None:
-        target.create_from(copy_name, copy, copy.blobs())
-        return copy_name
-    number = 1
-    while True:
+def _free_names(name: str) -> Iterator[str]:
+    for number in count(1):
         suffix = ".repaired" if number == 1 else f".repaired-{number}"
-        chosen = name[: _NAME_CHARS_MAX - len(suffix)].rstrip(".") + suffix
-        try:
-            target.create_from(chosen, copy, copy.blobs())
-        except SessionExists:
-            number += 1
-        else:
-            return chosen
+        yield name[: _NAME_CHARS_MAX - len(suffix)].rstrip(".") + suffix
 
 
 def _named(record: Record) -> set[str]:

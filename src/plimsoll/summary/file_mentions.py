@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
-from plimsoll.light.dataclass import asdict, dataclass, field
+from plimsoll.light.brief import JsonReady
+from plimsoll.light.dataclass import dataclass, field
 from plimsoll.light.regex import regex
 from plimsoll.limits import MENTIONED_FILES_MAX
 from plimsoll.message import Message, Text, ToolCall
@@ -58,7 +58,7 @@ _RUN_CHARS_MAX = 2_000  # longer runs are encoded data, not paths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileMention:
+class FileMention(JsonReady):
     """A mentioned file: the number of messages naming it, the position of the last, and whether it was modified."""
 
     path: str
@@ -66,13 +66,9 @@ class FileMention:
     last_mentioned: int
     modified: bool
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileContent:
+class FileContent(JsonReady):
     """The current content of a file. `path` is relative to the folder; `content` is None if the file was not read.
 
     If `cut` is true, `content` is the beginning of the file and a line that reports the cut. `problem` is the reason it was
@@ -83,10 +79,6 @@ class FileContent:
     content: str | None = None
     cut: bool = False
     problem: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return asdict(self)
 
 
 @dataclass(slots=True)

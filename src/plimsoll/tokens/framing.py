@@ -105,10 +105,6 @@ class MessageCounter:
         """Whether texts are counted as the provider counts them."""
         return self._counter.exact
 
-    def text(self, text: str) -> int:
-        """Tokens of a text by itself."""
-        return self._count(text)
-
     def message(self, message: Message) -> int:
         """Tokens that a message adds to a request."""
         tokens = self.framing.per_message + self._role(message)

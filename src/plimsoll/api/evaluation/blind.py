@@ -58,7 +58,10 @@ def write_sheets(evaluation: Evaluation, folder: str | Path, *, questions_max: i
         for number, asked in enumerate(evaluation.conversations):
             outcomes = {outcome.way: outcome for outcome in evaluation.outcomes if outcome.conversation == asked.name}
             probes = chance.sample(asked.probes, min(most, len(asked.probes)))
-            key["questions"] |= {f"{number}-{index}": _gold(probe) for index, probe in enumerate(probes)}
+            key["questions"] |= {
+                f"{number}-{index}": {"question": probe.question, "gold": probe.answer, "kind": probe.kind}
+                for index, probe in enumerate(probes)
+            }
             for index, way in enumerate(ways):
                 reader = f"reader{(index + number) % len(ways) + 1}"
                 key["readers"][f"{reader}/{number}"] = way
@@ -68,10 +71,6 @@ def write_sheets(evaluation: Evaluation, folder: str | Path, *, questions_max: i
     except (OSError, ValueError) as error:  # ValueError: a path that no file system can hold
         raise StoreUnusable(ascii(str(place)), reason=str(error)) from error
     return len(key["questions"])
-
-
-def _gold(probe: Probe) -> dict[str, str]:
-    return {"question": probe.question, "gold": probe.answer, "kind": probe.kind}
 
 
 def _deal(reader: Path, number: int, outcome: Outcome, probes: Sequence[Probe]) -> None:

@@ -42,7 +42,8 @@ class OpenAISummarizer:
 
     def _options(self, request: SummaryRequest) -> dict[str, Any]:
         # Endpoints that are merely compatible know the older name of the limit only.
-        limit = "max_completion_tokens" if _is_openai(self._client) else "max_tokens"
+        is_openai = str(getattr(self._client, "base_url", "")).startswith("https://api.openai.com")
+        limit = "max_completion_tokens" if is_openai else "max_tokens"
         return {
             "model": self._settings.model,
             "messages": sendable(request.prompt),
@@ -50,10 +51,6 @@ class OpenAISummarizer:
             "timeout": self._settings.timeout_s,
             limit: output_tokens(request.tokens_max),
         }
-
-
-def _is_openai(client: Any) -> bool:
-    return str(getattr(client, "base_url", "")).startswith("https://api.openai.com")
 
 
 def _text(completion: Any) -> str:

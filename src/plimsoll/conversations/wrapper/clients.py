@@ -127,7 +127,8 @@ class WrappedAsyncClient(_Wrapped):
 
 def wrapped(client: Any, state: WrappedState) -> Any:
     """The same client, of a class that is its own and wrapped. It shares its connections with the one given."""
-    base = WrappedAsyncClient if _is_awaited(type(client)) else WrappedClient
+    is_awaited = any(one.__name__ == "AsyncAPIClient" for one in type(client).__mro__)
+    base = WrappedAsyncClient if is_awaited else WrappedClient
     kind = type(
         state.plain.__name__,
         (base, state.plain),
@@ -140,8 +141,8 @@ def wrapped(client: Any, state: WrappedState) -> Any:
 
 def twin(client: Any, kind: type) -> Any:
     """An instance of another class with the same attributes, but for what a client makes when it is first used."""
-    made: Any = object.__new__(kind)
-    lazy = {name for one in kind.__mro__ for name, value in vars(one).items() if _is_lazy(value)}
+    made: Any = object.__new__(kind)  # the resources of a client are such properties, and hold the client
+    lazy = {name for one in kind.__mro__ for name, value in vars(one).items() if isinstance(value, cached_property)}
     made.__dict__.update({name: value for name, value in vars(client).items() if name not in lazy and name != _STATE})
     return made
 
@@ -159,15 +160,6 @@ def refusals_of(sdk: str) -> type[Exception]:
     """The error that an SDK raises for what a provider refuses."""
     found: type[Exception] = sys.modules[sdk].APIStatusError
     return found
-
-
-def _is_awaited(kind: type) -> bool:
-    return any(one.__name__ == "AsyncAPIClient" for one in kind.__mro__)
-
-
-def _is_lazy(value: object) -> bool:
-    """A property that keeps its value in the instance. The resources of a client are such, and hold the client."""
-    return isinstance(value, cached_property)
 
 
 def _is_stream(response: object) -> bool:

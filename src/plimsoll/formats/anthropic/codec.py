@@ -52,11 +52,6 @@ BLOCKS: Final[ByType] = {
 }
 
 
-def send(own: dict[str, Any]) -> dict[str, Any]:
-    """Reduce a message written by plimsoll to the fields that the API accepts."""
-    return trimmed(own, objects_in(own))
-
-
 def objects_in(wire: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], Fields]]:
     """The message, its blocks and those in its tool results, each with the fields it may have."""
     if isinstance(wire, dict):
@@ -172,11 +167,11 @@ def encode(message: Message) -> dict[str, Any]:
     """Encode one message as a fresh object with only the fields that the API accepts."""
     own = message.wire if message.format == "anthropic" else None
     if own is not None and not message.edited:
-        return send(copied(own))
+        return trimmed(copied(own), objects_in)
     if own is None or ROLES.get(own["role"]) != message.role:
         own = {}
     role = own.get("role") or ("assistant" if message.role == "assistant" else "user")
-    return send(patched(own, {"role": role, "content": _written_content(message, own)}))
+    return trimmed(patched(own, {"role": role, "content": _written_content(message, own)}), objects_in)
 
 
 def _written_content(message: Message, own: Wire) -> str | list[dict[str, Any]]:

@@ -57,11 +57,6 @@ BLOCKS: Final[ByType] = {
 }
 
 
-def send(own: dict[str, Any]) -> dict[str, Any]:
-    """Reduce a message written by plimsoll to the fields that the API accepts."""
-    return trimmed(own, objects_in(own))
-
-
 def objects_in(wire: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], Fields]]:
     """The message, its calls and its content parts, each with the fields it may have."""
     if isinstance(wire, dict) and wire.get("role") in MESSAGES:
@@ -203,12 +198,12 @@ def encode(message: Message) -> dict[str, Any]:
     """One chat message as a new object, with only the fields that servers accept."""
     own = message.wire if message.format == "openai-chat" else None
     if own is not None and not message.edited:
-        return send(copied(own))
+        return trimmed(copied(own), objects_in)
     if own is not None and ROLES.get(own["role"]) != message.role:
         own = None
     if message.results:
-        return send(_tool_message(message.results[0], own))
-    return send(_encoded(message, own or {}))
+        return trimmed(_tool_message(message.results[0], own), objects_in)
+    return trimmed(_encoded(message, own or {}), objects_in)
 
 
 def _encoded(message: Message, own: Wire) -> dict[str, Any]:

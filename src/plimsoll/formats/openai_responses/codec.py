@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from plimsoll.errors import FormatError
+from plimsoll.formats.checks import trimmed
 from plimsoll.formats.media import media_of, responses_block, source_of, text_and_media
-from plimsoll.formats.openai_responses.fields import CALLS, MESSAGE, RESULTS, send
+from plimsoll.formats.openai_responses.fields import CALLS, MESSAGE, RESULTS, objects_in
 from plimsoll.formats.reasoning import known_to_openai
 from plimsoll.formats.wire import (
     arguments_text,
@@ -151,11 +152,11 @@ def encode(message: Message) -> dict[str, Any]:
     """One item as a fresh object with the fields that the API accepts. A message with a call or a result becomes that item."""
     own = message.wire if message.format == "openai-responses" else None
     if own is not None and not message.edited:
-        return send(copied(own))
+        return trimmed(copied(own), objects_in)
     whole = next(
         (item for part in message.parts for item in [_item(part, alone=len(message.parts) == 1)] if item), None
     )
-    return send(whole or _message_item(message, own or {}))
+    return trimmed(whole or _message_item(message, own or {}), objects_in)
 
 
 def _item(part: Part, *, alone: bool) -> dict[str, Any] | None:

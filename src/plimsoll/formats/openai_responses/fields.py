@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from plimsoll.formats.checks import ByType, Fields, fields, trimmed, typed
+from plimsoll.formats.checks import ByType, Fields, fields, typed
 
 CALLS: Final = {
     "function_call": "arguments",
@@ -70,11 +70,6 @@ BLOCKS: Final[ByType] = {
     "output_text": fields("type text annotations logprobs!"),
     "refusal": fields("type refusal"),
 }
-
-
-def send(own: dict[str, Any]) -> dict[str, Any]:
-    """Reduce an item written by plimsoll to the fields that the API accepts."""
-    return trimmed(own, objects_in(own))
 
 
 def objects_in(wire: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], Fields]]:

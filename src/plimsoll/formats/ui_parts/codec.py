@@ -112,17 +112,13 @@ def encode(message: Message) -> dict[str, Any]:
     if own is not None and not message.edited:
         return copied(own)
     if own is None or ROLES.get(own["role"]) != message.role:
-        own = {"id": _made_id(message), "role": "user" if message.role == "tool" else message.role, "parts": []}
+        id = made_id(message.role, [message.text, *(call.id for call in message.calls)])
+        own = {"id": id, "role": "user" if message.role == "tool" else message.role, "parts": []}
     return patched(own, {"parts": blocks_of(message.parts)})
 
 
-def _made_id(message: Message) -> str:
-    """A deterministic message id derived from the text, as there is nothing else to derive it from."""
-    return made_id(message.role, [message.text, *(call.id for call in message.calls)])
-
-
 def made_id(role: str, texts: Iterable[str]) -> str:
-    """A deterministic id derived from the text."""
+    """A deterministic id derived from the text of a message, as there is nothing else to derive it from."""
     import hashlib  # noqa: PLC0415  (only messages without one need it)
 
     content = "\0".join([role, *texts])

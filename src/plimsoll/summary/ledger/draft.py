@@ -71,10 +71,6 @@ class LedgerDraft:
         self.facts[fact.kind].pop(fact.key, None)
         self.add(fact)
 
-    def get(self, kind: Kind, key: str) -> Fact | None:
-        """Return the fact with that key, or None."""
-        return self.facts[kind].get(key)
-
     def replace(self, fact: Fact) -> None:
         """Replace the fact with the same key."""
         self.facts[fact.kind][fact.key] = fact
