@@ -74,6 +74,111 @@ FAMILIES = {
     "claude-opus": ["anthropic", 200_000, 200_000, 32_000, None, None, None, None],
     "claude-sonnet": ["anthropic", 200_000, 200_000, 32_000, None, None, None, None],
     "gemini": ["google", 1_000_000, 1_000_000, 8_192, None, None, None, None],
+    # Kimi (Moonshot): K2 of July 2025 has 128 K, from its release of September on 256 K.
+    "kimi": ["moonshot", 131_072, 131_072, 16_384, None, None, None, None],
+    "kimi-k2-0905": ["moonshot", 262_144, 262_144, 16_384, None, None, None, None],
+    "kimi-k2-thinking": ["moonshot", 262_144, 262_144, 16_384, None, None, None, None],
+    "kimi-k2-turbo": ["moonshot", 262_144, 262_144, 16_384, None, None, None, None],
+    "kimi-k3": ["moonshot", 1_048_576, 1_048_576, 16_384, None, None, None, None],
+    # Grok (xAI, model pages): 2 and 3 have 128 K, 4 has 256,000; the fast ones of 4 and 4.1 have 2,000,000.
+    "grok": ["xai", 131_072, 131_072, 8_192, None, None, None, None],
+    "grok-2-vision": ["xai", 32_768, 32_768, 8_192, None, None, None, None],
+    "grok-4": ["xai", 256_000, 256_000, 8_192, None, None, None, None],
+    **{
+        key: ["xai", 2_000_000, 2_000_000, 30_000, None, None, None, None]
+        for key in ("grok-4-fast", "grok-4-1-fast", "grok-4.1-fast")
+    },
+    # Llama (Meta, model cards): 2 has 4 K, 3 has 8 K, from 3.1 on 128 K; 4 has a million (Maverick) or ten (Scout).
+    "llama": ["meta", 8_192, 8_192, 4_096, None, None, None, None],
+    **{key: ["meta", 4_096, 4_096, 2_048, None, None, None, None] for key in ("llama-2", "llama2", "llama-v2")},
+    **{
+        f"{key}{dot}{minor}": ["meta", 128_000, 128_000, 4_096, None, None, None, None]
+        for key, dot in (("llama-3", "."), ("llama-3", "-"), ("llama3", "."), ("llama3", "-"), ("llama-v3", "p"))
+        for minor in (1, 2, 3)
+    },
+    **{key: ["meta", 1_000_000, 1_000_000, 4_096, None, None, None, None] for key in ("llama-4", "llama4")},
+    # Mistral (docs.mistral.ai, model cards): 32 K for 7B, Mixtral and the first Large and Codestral, 128 K since; Magistral 1.0 has 40 K.
+    **{
+        key: ["mistral", 32_768, 32_768, 8_192, None, None, None, None]
+        for key in ("mistral", "mixtral", "open-mistral", "open-mixtral", "codestral", "voxtral", "mistral-large-2402")
+    },
+    **{
+        key: ["mistral", 128_000, 128_000, 8_192, None, None, None, None]
+        for key in (
+            "mistral-large",
+            "mistral-medium",
+            "mistral-nemo",
+            "mistral-small-3",
+            "ministral",
+            "devstral",
+            "pixtral",
+            "codestral-2501",
+            "magistral-medium-2509",
+            "magistral-small-2509",
+        )
+    },
+    "magistral": ["mistral", 40_000, 40_000, 8_192, None, None, None, None],
+    # Qwen (Alibaba, model cards): 32 K without extrapolation up to the first models of 3; 256 K for its coders, 2507, Next and 3.5 on.
+    "qwen": ["alibaba", 32_768, 32_768, 8_192, None, None, None, None],
+    "qwq": ["alibaba", 32_768, 32_768, 8_192, None, None, None, None],
+    **{
+        key: ["alibaba", 262_144, 262_144, 32_768, None, None, None, None]
+        for key in (
+            "qwen3-coder",
+            "qwen3-next",
+            "qwen3-4b-instruct-2507",
+            "qwen3-4b-thinking-2507",
+            "qwen3-30b-a3b-instruct-2507",
+            "qwen3-30b-a3b-thinking-2507",
+            "qwen3-235b-a22b-instruct-2507",
+            "qwen3-235b-a22b-thinking-2507",
+            "qwen3.5",
+            "qwen3.6",
+            "qwen3.7",
+        )
+    },
+    "qwen3.8": ["alibaba", 131_072, 131_072, 16_384, None, None, None, None],
+    # GLM (Z.ai, model cards): 8 K for ChatGLM, 32 K for GLM-4-0414, 128 K for the other 4, 200 K from 4.6 on.
+    "chatglm": ["zai", 8_192, 8_192, 4_096, None, None, None, None],
+    "glm": ["zai", 128_000, 128_000, 4_096, None, None, None, None],
+    "glm-4-9b-0414": ["zai", 32_768, 32_768, 4_096, None, None, None, None],
+    "glm-4-32b-0414": ["zai", 32_768, 32_768, 4_096, None, None, None, None],
+    "glm-5": ["zai", 200_000, 200_000, 32_000, None, None, None, None],
+    # MiniMax (model cards): Text-01 and M1 have a million, M2 has 200,000.
+    "minimax": ["minimax", 200_000, 200_000, 8_192, None, None, None, None],
+    "minimax-m1": ["minimax", 1_000_000, 1_000_000, 8_192, None, None, None, None],
+    "minimax-text-01": ["minimax", 1_000_000, 1_000_000, 8_192, None, None, None, None],
+    # Gemma (ai.google.dev/gemma): 8 K for 1 and 2; 3 has 128 K, its smallest 32 K; 4 has 128 K or 256 K.
+    "gemma": ["google", 8_192, 8_192, 4_096, None, None, None, None],
+    **{
+        key: ["google", 131_072, 131_072, 8_192, None, None, None, None]
+        for key in ("gemma-3", "gemma3", "gemma-4", "gemma4")
+    },
+    **{
+        key: ["google", 32_768, 32_768, 8_192, None, None, None, None]
+        for key in ("gemma-3-1b", "gemma-3-270m", "gemma-3n", "gemma3n", "gemma3:1b", "gemma3:270m")
+    },
+    # DeepSeek (api-docs.deepseek.com): 64 K for V3 and R1 at first, 128 K since, a million for V4.
+    "deepseek": ["deepseek", 65_536, 65_536, 8_192, None, None, None, None],
+    "deepseek-v4": ["deepseek", 1_000_000, 1_000_000, 131_072, None, None, None, None],
+    # Model cards of Microsoft, Cohere, Amazon, AI21, IBM and Perplexity.
+    "phi-3": ["microsoft", 4_096, 4_096, 2_048, None, None, None, None],
+    "phi-3.5": ["microsoft", 128_000, 128_000, 4_096, None, None, None, None],
+    "phi-4": ["microsoft", 16_384, 16_384, 4_096, None, None, None, None],
+    "phi-4-mini": ["microsoft", 128_000, 128_000, 4_096, None, None, None, None],
+    "phi-4-multimodal": ["microsoft", 128_000, 128_000, 4_096, None, None, None, None],
+    "command-r": ["cohere", 128_000, 128_000, 4_096, None, None, None, None],
+    "command-a": ["cohere", 128_000, 128_000, 8_000, None, None, None, None],
+    "nova-micro": ["amazon", 128_000, 128_000, 5_000, None, None, None, None],
+    "nova-lite": ["amazon", 300_000, 300_000, 5_000, None, None, None, None],
+    "nova-pro": ["amazon", 300_000, 300_000, 5_000, None, None, None, None],
+    "nova-premier": ["amazon", 1_000_000, 1_000_000, 10_000, None, None, None, None],
+    "jamba": ["ai21", 256_000, 256_000, 4_096, None, None, None, None],
+    **{
+        key: ["ibm", 128_000, 128_000, 8_192, None, None, None, None]
+        for key in ("granite-3.3", "granite-4", "granite4")
+    },
+    "sonar": ["perplexity", 128_000, 128_000, 8_000, None, None, None, None],
 }
 
 TOKENIZERS = {
@@ -120,12 +225,21 @@ TOKENIZERS = {
     "gemma": ["o200k_base", 1.2, 1.05, 1.5],
     "deepseek": ["o200k_base", 1.09, 1.15, 1.4],
     "qwen": ["o200k_base", 1.15, 1.25, 1.7],
+    "qwq": ["o200k_base", 1.15, 1.25, 1.7],
     "llama": ["o200k_base", 1.07, 1.27, 1.5],
-    "mistral": ["o200k_base", 1.14, 1.12, 1.6],
+    **{
+        key: ["o200k_base", 1.14, 1.12, 1.6]
+        for key in ("mistral", "ministral", "open-mistral", "codestral", "devstral", "magistral", "pixtral", "voxtral")
+    },
     "glm": ["o200k_base", 1.08, 1.31, 1.5],
     "kimi": ["o200k_base", 1.09, 1.2, 1.4],
     "": ["o200k_base", 1.15, 1.25, 1.6],
 }
+
+BINDS_THINKING = {
+    # the first version whose thinking is valid only behind the messages it was generated for
+    "claude": [5, 5], "claude-fable": [5, 1], "claude-mythos": [5, 1],
+}  # fmt: skip
 
 TOOL_PROMPTS = {
     # Anthropic, "Tool use": tokens of the system prompt that tools add, the larger of tool_choice auto and any
@@ -183,14 +297,8 @@ def follows(name: str, found: list[object], models: dict[str, list[object]]) -> 
     return bool(shorter) and models[max(shorter, key=len)] == found
 
 
-def main() -> None:
-    wheel = Path(sys.argv[1])
-    with zipfile.ZipFile(wheel) as archive:
-        models = distil(json.loads(archive.read(LIST)))
-    data = {
-        "source": f"{wheel.name.split('-')[0]} {wheel.name.split('-')[1]} (MIT licence), distilled by bench/distill_registry.py; prices in US dollars a million tokens",
-        "fields": FIELDS, "models": models, "families": FAMILIES, "tokenizers": TOKENIZERS, "tool_prompts": TOOL_PROMPTS,
-    }  # fmt: skip
+def written(data: dict[str, object]) -> str:
+    """The data as JSON, one line for each entry."""
     lines = [
         f'"{key}":{json.dumps(value)}'
         if not isinstance(value, dict)
@@ -199,7 +307,19 @@ def main() -> None:
         + "}"
         for key, value in data.items()
     ]
-    OUT.write_text("{" + ",\n".join(lines) + "}\n", encoding="utf-8")
+    return "{" + ",\n".join(lines) + "}\n"
+
+
+def main() -> None:
+    wheel = Path(sys.argv[1])
+    with zipfile.ZipFile(wheel) as archive:
+        models = distil(json.loads(archive.read(LIST)))
+    data = {
+        "source": f"{wheel.name.split('-')[0]} {wheel.name.split('-')[1]} (MIT licence), distilled by bench/distill_registry.py; prices in US dollars a million tokens",
+        "fields": FIELDS, "models": models, "families": FAMILIES, "tokenizers": TOKENIZERS,
+        "binds_thinking": BINDS_THINKING, "tool_prompts": TOOL_PROMPTS,
+    }  # fmt: skip
+    OUT.write_text(written(data), encoding="utf-8")
     print(len(models), "models,", OUT.stat().st_size, "bytes")
 
 

@@ -71,7 +71,8 @@ _registered: dict[str, ModelInfo] = {}
 _warned: set[str] = set()
 
 _PROVIDERS = regex(
-    r"^(?:models/|ft:|(?:[a-z]{2,6}\.)?(?:anthropic|amazon|meta|mistral|cohere|openai|deepseek|qwen|google|moonshot)\.)"
+    r"^(?:models/|ft:|meta-(?=llama)|(?:[a-z]{2,6}\.)?(?:anthropic|amazon|meta|mistral|cohere|openai|deepseek|qwen|google"
+    r"|moonshot(?:ai)?|minimax|zai|xai|ai21|nvidia)\.)"
 )
 _VERSION = regex(r"-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
 _NO_VERSION = (1_000,)

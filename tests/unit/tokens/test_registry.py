@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import pathlib
 import warnings
@@ -13,6 +14,8 @@ import plimsoll
 from plimsoll.errors import SettingError, UnknownModelWarning
 from plimsoll.tokens import registry
 from plimsoll.tokens.registry import Vocabulary, model_info, register_model
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(autouse=True)
@@ -79,6 +82,76 @@ def test_names_are_found(name: str, window: int, output: int) -> None:
 def test_how_a_name_was_found_is_said(name: str, match: str) -> None:
     """A longer name is the same model only where a separator follows; else only the family is known."""
     assert model_info(name).match == match
+
+
+@pytest.mark.parametrize(
+    ("name", "window"),
+    [
+        ("moonshotai/Kimi-K2-Instruct", 131_072),
+        ("kimi-k2-0905-preview", 262_144),
+        ("moonshotai.kimi-k2-thinking", 262_144),
+        ("grok-3-mini", 131_072),
+        ("x-ai/grok-4", 256_000),
+        ("grok-4-fast-reasoning", 2_000_000),
+        ("xai.grok-4-1-fast", 2_000_000),
+        ("meta-llama/Meta-Llama-3-8B-Instruct", 8_192),
+        ("meta-llama/Llama-3.1-70B", 128_000),
+        ("us.meta.llama3-3-70b-instruct-v1:0", 128_000),
+        ("llama3.2:3b", 128_000),
+        ("accounts/fireworks/models/llama-v3p1-405b-instruct", 128_000),
+        ("meta-llama/Llama-4-Maverick-17B-128E", 1_000_000),
+        ("mistralai/Mistral-7B-Instruct-v0.3", 32_768),
+        ("mixtral-8x7b-32768", 32_768),
+        ("mistral-large-2411", 128_000),
+        ("mistralai/Magistral-Small-2506", 40_000),
+        ("devstral-small-2507", 128_000),
+        ("Qwen/Qwen3-32B", 32_768),
+        ("qwen2.5-coder:7b", 32_768),
+        ("qwen3-coder:30b", 262_144),
+        ("Qwen/Qwen3-235B-A22B-Instruct-2507", 262_144),
+        ("zai-org/GLM-4.6-FP8", 200_000),
+        ("glm-4-plus", 128_000),
+        ("minimax/minimax-m2.7", 200_000),
+        ("MiniMaxAI/MiniMax-M1-80k", 1_000_000),
+        ("gpt-oss:20b", 131_072),
+        ("gemma2:9b", 8_192),
+        ("google/gemma-3-12b-it", 131_072),
+        ("gemma3:1b", 32_768),
+        ("gemma4:e4b", 131_072),
+        ("deepseek-ai/DeepSeek-V3-0324", 65_536),
+        ("microsoft/phi-4", 16_384),
+        ("cohere.command-r-plus-v1:0", 128_000),
+        ("us.amazon.nova-pro-v1:0", 300_000),
+        ("ai21/jamba-large-1.7", 256_000),
+    ],
+)
+def test_open_models_have_the_window_of_their_makers_page(name: str, window: int) -> None:
+    """As hubs, gateways, clouds and local servers spell them, the smallest of a family where only that is known; no warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert model_info(name).window_tokens == window
+
+
+@pytest.mark.parametrize("name", ["meta-llama/Meta-Llama-3.1-8B", "devstral-small-2507", "qwq-32b"])
+def test_an_open_model_is_counted_by_its_own_family(name: str) -> None:
+    """The ratios of a measured vocabulary, not those of an unknown one."""
+    assert model_info(name).vocabulary != model_info(None).vocabulary
+
+
+def test_the_packaged_data_is_what_its_script_writes() -> None:
+    """The families and ratios of the script, in its layout: the next run of it loses nothing."""
+    spec = importlib.util.spec_from_file_location("distill", ROOT / "bench/distill_registry.py")
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    data = dict(registry._data())
+
+    assert script.OUT.read_text("utf-8") == script.written(data)
+    assert data["families"] == script.FAMILIES
+    assert data["tokenizers"] == script.TOKENIZERS
+    assert data["binds_thinking"] == script.BINDS_THINKING
+    assert data["tool_prompts"] == script.TOOL_PROMPTS
 
 
 def test_input_may_be_less_than_the_window() -> None:
