@@ -23,7 +23,7 @@ from plimsoll.policy.validation import boolean, integer
 from plimsoll.protocols import Durability
 from plimsoll.session.open import open as open_session
 from plimsoll.store.memory import InMemoryStore
-from plimsoll.store.open import StoreSpec, open_store
+from plimsoll.store.open import StoreSpec, check_usable, open_store
 from plimsoll.store.paths import safe_name
 from plimsoll.tokens.counter import CounterChoice
 
@@ -100,6 +100,10 @@ class Conversations(Closes):
         """The names of sessions that had to be replaced, and those of the others."""
         self._stored: dict[str, list[str]] | None = None
         """Names of stored sessions by what they begin with; None before the store was listed."""
+
+    def check_store(self) -> None:
+        """Make sure that conversations can be kept, before the first one is. Raises StoreUnusable, StoreFull."""
+        check_usable(self._settings.store)
 
     def prepare(
         self,

@@ -22,10 +22,12 @@ SWITCH_S: Final = 0.0005
 def serve(options: ProxyOptions, *, listening: Callable[[str], None], **kept: Any) -> None:
     """Serve until the process is interrupted or terminated.
 
-    `listening` is called with the URL; `kept` are the options of `Conversations`. Raises SettingError, OSError.
+    `listening` is called with the URL; `kept` are the options of `Conversations`. Raises SettingError, OSError, and StoreUnusable
+    or StoreFull where no conversation could be kept: a store that fails later stops no request.
     """
     sys.setswitchinterval(SWITCH_S)
     with Conversations(**kept) as conversations:
+        conversations.check_store()
         asyncio.run(_serve(options, conversations, listening))
 
 

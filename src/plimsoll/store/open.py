@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from secrets import token_hex
 from typing import Any, get_args
 
 from plimsoll.errors import SessionBusy, SessionExists, SessionNotFound, SettingError, UnsafeName
@@ -53,6 +54,13 @@ def open_or_create(store: Store, name: str, about: Mapping[str, Any] | None = No
             except SessionExists:
                 continue
     raise SessionBusy(name)  # other processes keep creating and deleting it
+
+
+def check_usable(store: Store) -> None:
+    """Make a session and delete it again. Raises StoreUnusable, StoreFull."""
+    name = f"check-{token_hex(8)}"
+    store.create(name).close()
+    store.delete(name)
 
 
 def archive_oldest(store: Store, *, sessions_max: int | None) -> list[str]:

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import plimsoll
 from plimsoll.cli.main import main
 from plimsoll.conversations.conversations import Conversations
 from plimsoll.errors import SettingError
@@ -134,3 +135,28 @@ def test_a_fault_of_ours_stops_no_request(broken, monkeypatch):
         assert body is RAW
         assert broken == "free_tokens" or "ZeroDivisionError" in exchange.problem
         assert "canary" not in str(exchange.problem)
+
+
+@pytest.mark.parametrize("store", ["/proc/plimsoll", "sqlite:////proc/plimsoll/s.db", "{file}/store"])
+def test_a_store_that_cannot_be_written_is_told_before_anything_listens(store, capsys, tmp_path, monkeypatch):
+    """One line and a status of failure: a proxy that would keep nothing must not look as if it did."""
+    monkeypatch.setattr("plimsoll.proxy.run.asyncio.run", lambda serving: pytest.fail(f"it serves: {serving.close()}"))
+    (tmp_path / "file").write_text("no folder")
+
+    assert main(["serve", "--upstream", "https://provider", "--store", store.format(file=tmp_path / "file")]) == 1
+    told = capsys.readouterr()
+    assert told.err.count("\n") == 1
+    assert told.err.startswith("plimsoll: cannot use /")
+    assert told.out == ""
+
+
+@pytest.mark.parametrize("store", ["{folder}", "sqlite:///{folder}/s.db", "memory:"])
+def test_the_check_of_a_store_leaves_no_session(store, tmp_path, monkeypatch):
+    """Neither listed nor archived."""
+    place = store.format(folder=tmp_path)
+    served = []
+    monkeypatch.setattr("plimsoll.proxy.run.asyncio.run", lambda serving: served.append(serving.close()))
+
+    assert main(["serve", "--upstream", "https://provider", "--store", place]) == 0
+    assert served == [None]
+    assert plimsoll.sessions(place) == plimsoll.sessions(place, archived=True) == []
