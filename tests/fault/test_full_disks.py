@@ -115,6 +115,27 @@ def test_a_real_full_disk(small_disk, spec):
     store.close()
 
 
+@pytest.mark.parametrize("spec", ["{}/store", "sqlite:///{}/file.db"])
+def test_sessions_on_a_full_disk_are_listed_and_read(small_disk, spec):
+    """A program that starts on a full disk reads what is there, is refused when it writes, and writes once there is room."""
+    with open_store(spec.format(small_disk)).create("a") as log:
+        log.append([message(1)])
+    fill_up(small_disk / "filler")
+    store = open_store(spec.format(small_disk))
+
+    assert [info.name for info in store.sessions()] == ["a"]
+    with store.open("a", writable=False) as log:
+        assert [record.data["i"] for record in log.read(1)] == [1]
+    for _ in range(2):
+        with pytest.raises(StoreFull):
+            store.create("b")
+    (small_disk / "filler").unlink()
+    with store.create("b") as log:
+        log.append([message(2)])
+    assert {info.name for info in open_store(spec.format(small_disk)).sessions()} == {"a", "b"}
+    store.close()
+
+
 def test_opening_a_torn_log_on_a_full_disk(small_disk):
     """Where there is no room to put a torn end aside, the writer is refused and nothing is cut; readers still read."""
     store = open_store(str(small_disk / "store"))

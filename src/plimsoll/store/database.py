@@ -70,7 +70,8 @@ class Database:
         self.mutex = RLock()
         self._durability = durability
         self._connection: sqlite3.Connection | None = None
-        self._read_only = False
+        self._refused: StoreError | None = None
+        """Why the connection can only read."""
         self._pid = 0
         self._uses = 0
         self._close_after_use = False
@@ -104,11 +105,11 @@ class Database:
         return tuple(text for text in found if text != "ok")
 
     def check_writable(self) -> None:
-        """Raise StoreUnusable if the file can only be read."""
-        with self.mutex, self._errors():
+        """Raise StoreUnusable or StoreFull if the file can only be read."""
+        with self._used(), self._errors():
             self._connected()
-            if self._read_only:
-                raise StoreUnusable(self.path, reason="not allowed to write there")
+            if self._refused is not None:
+                raise self._refused
 
     def close(self) -> None:
         """Close the connection; it reopens when needed.
@@ -183,22 +184,25 @@ class Database:
         connection = _open(self.path)
         try:
             with on_failure(connection.close):
-                self._read_only = False
+                self._refused = None
                 _prepare(connection, self.path, self._schema, durability=self._durability)
         except sqlite3.OperationalError as error:
-            if _primary(error) not in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}:
-                raise
-            return self._connect_read_only(error)
+            if not _is_out_of_space(error, self.path):
+                if _primary(error) not in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}:
+                    raise
+                return self._connect_read_only(error, StoreUnusable(self.path, reason="not allowed to write there"))
+            self._close_after_use = True  # somebody may make room, and others write: this connection would not see it
+            return self._connect_read_only(error, StoreFull(self.path))
         return connection
 
-    def _connect_read_only(self, cause: sqlite3.Error) -> sqlite3.Connection:
-        """Open read-only. Where nothing may be written no WAL can be shared either; if there is none, the file is complete."""
-        if os.path.lexists(f"{self.path}-wal"):
+    def _connect_read_only(self, cause: sqlite3.Error, refused: StoreError) -> sqlite3.Connection:
+        """Open read-only. Where nothing can be written no WAL can be shared either; if there is none, the file is complete."""
+        if _size_bytes(f"{self.path}-wal"):
             raise cause
         connection = _open(f"file:{quote(self.path)}?mode=ro&immutable=1", uri=True)
         with on_failure(connection.close):
             _check_version(connection, self.path, self._schema)
-        self._read_only = True
+        self._refused = refused
         return connection
 
     @contextmanager
@@ -272,6 +276,12 @@ def _is_out_of_space(error: sqlite3.Error, path: str) -> bool:
     if code == sqlite3.SQLITE_IOERR_SHMSIZE:
         return _free_bytes(path) < _SHARED_SIZE_BYTES
     return code == sqlite3.SQLITE_IOERR_WRITE and _is_at_size_limit(path)
+
+
+def _size_bytes(path: str) -> int:
+    with suppress(FileNotFoundError):
+        return Path(path).stat().st_size
+    return 0
 
 
 def _free_bytes(path: str) -> int:
