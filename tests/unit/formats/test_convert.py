@@ -245,3 +245,29 @@ def _parsed(wires: list[dict[str, Any]]) -> list[Any]:
         for call in wire.get("tool_calls", ()):
             call["function"]["arguments"] = json.loads(call["function"]["arguments"])
     return list(copies)
+
+
+MADE_ALONE = [
+    {"role": "user", "content": "Which lamp?"},
+    {"role": "assistant", "content": "The third."},
+    {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://lamps.test/3.png"}}]},
+    {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://lamps.test/4.png"}}]},
+]
+
+
+def test_ui_messages_have_an_id_each_also_those_that_were_converted_alone():
+    """Ids come of the content: unique among different messages, wherever each was converted, and the same each time."""
+    alone = [convert([wire], to="ui-parts").messages[0]["id"] for wire in MADE_ALONE]
+
+    assert len(set(alone)) == len(alone)
+    assert [wire["id"] for wire in convert(MADE_ALONE, to="ui-parts").messages] == alone
+
+
+def test_ui_messages_that_say_the_same_have_different_ids_and_keep_them():
+    """Within one conversation; a longer conversation, or a run that goes on, begins with the ids of the shorter one."""
+    again = [{"role": "user", "content": "Go on."}] * 3
+    run = [{"role": "assistant", "content": f"Lamp {number}."} for number in range(3)]
+    ids = [[wire["id"] for wire in convert([*again, *run[:size]], to="ui-parts").messages] for size in (1, 2, 3)]
+
+    assert len(set(ids[0])) == len(ids[0]) == 4
+    assert ids[0] == ids[1] == ids[2]

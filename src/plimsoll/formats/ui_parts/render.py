@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from plimsoll.formats.portable import Block, ContentPart, Portable, is_native
 from plimsoll.formats.provenance import notice
 from plimsoll.formats.reasoning import ui_reasoning
 from plimsoll.formats.turns import Turn, turns_of
-from plimsoll.formats.ui_parts.codec import encode
+from plimsoll.formats.ui_parts.codec import encode, made_id
 from plimsoll.formats.wire import copied, parsed_object
 from plimsoll.message import Media, Message, Reasoning, Text, ToolCall, ToolResult
 
@@ -32,6 +33,7 @@ class _Writer:
     def __init__(self, losses: list[Loss]) -> None:
         self._portable = Portable("ui-parts", ui_block, losses)
         self._ids = UniqueIds(any_text=True)
+        self._names = UniqueIds(any_text=True)
         self._tools: dict[str, Block] = {}
         self.messages: list[dict[str, Any]] = []
 
@@ -43,20 +45,20 @@ class _Writer:
             return
         parts = [self._part(part, turn.position) for part in self._portable.content_parts(turn)]
         if turn.speaker == "assistant":
-            self._run().extend([{"type": "step-start"}, *parts])
+            self._run([{"type": "step-start"}, *parts])
         else:
             self._add(turn.speaker, parts or [{"type": "text", "text": ""}])
 
-    def _add(self, role: str, parts: list[Block]) -> list[Block]:
-        self.messages.append({"id": f"msg-{len(self.messages) + 1}", "role": role, "parts": parts})
-        return parts
+    def _add(self, role: str, parts: list[Block]) -> None:
+        name = self._names.named(made_id(role, map(json.dumps, parts)))
+        self.messages.append({"id": name, "role": role, "parts": parts})
 
-    def _run(self) -> list[Block]:
-        """The parts of the current agent run's message."""
+    def _run(self, parts: list[Block]) -> None:
+        """Add parts to the current agent run's message. Its id is of those that it begins with, so that it stays while it grows."""
         if self.messages and self.messages[-1]["role"] == "assistant":
-            parts: list[Block] = self.messages[-1]["parts"]
-            return parts
-        return self._add("assistant", [])
+            self.messages[-1]["parts"].extend(parts)
+        else:
+            self._add("assistant", parts)
 
     def _part(self, part: ContentPart, position: int) -> Block:
         match part:
