@@ -17,7 +17,8 @@ from plimsoll.store.paths import home_dir
 Tool: TypeAlias = Literal["claude-code", "codex"]
 
 _BYTES_MAX = 64 * 1024 * 1024
-_MANAGED = {"darwin": "/Library/Application Support/ClaudeCode"}.get(sys.platform, "/etc/claude-code")
+_MANAGED_BY_PLATFORM = {"darwin": "/Library/Application Support/ClaudeCode", "win32": "C:/Program Files/ClaudeCode"}
+_MANAGED = _MANAGED_BY_PLATFORM.get(sys.platform, "/etc/claude-code")
 """The folder of the settings that an administrator gives Claude Code: https://code.claude.com/docs/en/settings."""
 
 

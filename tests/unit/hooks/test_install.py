@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
+import sys
 import tomllib
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 from plimsoll.cli.commands.install import TOOLS
 from plimsoll.cli.main import main
 from plimsoll.errors import SettingsRefused
-from plimsoll.hooks import install
+from plimsoll.hooks import install, settings_files
 from plimsoll.hooks.install import Registration, apply, plan_install, plan_undo
 from plimsoll.hooks.json_text import without
 from spent import cpu_s
@@ -453,6 +455,23 @@ def test_settings_that_switch_hooks_off_are_named(settings, is_off, home, capsys
 
 
 ON, OFF = '{"disableAllHooks": false}', '{"disableAllHooks": true}'
+
+
+@pytest.mark.parametrize(
+    ("platform", "folder"),
+    [
+        ("linux", "/etc/claude-code"),
+        ("darwin", "/Library/Application Support/ClaudeCode"),
+        ("win32", "C:/Program Files/ClaudeCode"),
+    ],
+)
+def test_the_settings_of_an_administrator_are_looked_for_where_the_system_has_them(platform, folder, monkeypatch):
+    """The folder that Claude Code documents for each system."""
+    monkeypatch.setattr(sys, "platform", platform)
+
+    assert runpy.run_path(settings_files.__file__)["_MANAGED"] == folder
+
+
 LOCAL, SHARED, USERS, MANAGED = (
     "w/.claude/settings.local.json",
     "w/.claude/settings.json",
