@@ -156,7 +156,7 @@ def requests(
     first_max, cap = _caps(lengths, chars)
     if cap < _REQUEST_CHARS_MIN:
         facts = _first_last_heaviest(
-            facts, max(1, chars // min(_REQUEST_CHARS, max(_REQUEST_CHARS_MIN, sum(lengths) // len(lengths))))
+            facts, chars // min(_REQUEST_CHARS, max(_REQUEST_CHARS_MIN, sum(lengths) // len(lengths)))
         )
         first_max, cap = _caps([len(fact.text) + len(fact.note) + 4 for fact in facts], chars)
         cap = max(_REQUEST_CHARS_MIN, cap)
@@ -377,7 +377,7 @@ def _fitting(facts: Sequence[Fact], chars: int) -> list[Fact]:
 
 
 def _first_last_heaviest(facts: Sequence[Fact], number: int) -> list[Fact]:
-    """Return the first, the last and the heaviest other requests, at most `number`, in order."""
+    """Return the first, the last and the heaviest other requests, at most `number` or the first alone, in order."""
     between = sorted(facts[1:-1], key=lambda fact: -fact.weight)[: max(0, number - 2)]
     chosen = {fact.key for fact in [facts[0], *between, *([facts[-1]] if number > 1 else [])]}
     return [fact for fact in facts if fact.key in chosen]
