@@ -15,6 +15,9 @@ from plimsoll.light.dataclass import replace
 from plimsoll.message import Text
 from plimsoll.summary.frame import omitted, short_omission, unwrapped
 
+SLACK_TOKENS_MIN = 32
+"""What a summary may leave of its room because no further statement fits."""
+
 SLACK_SHARE = 0.02
 """Minimum free share of the goal that justifies another pass or a cut exchange."""
 

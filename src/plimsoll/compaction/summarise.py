@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 
 from plimsoll.compaction.keep import FIRST_REQUEST
-from plimsoll.compaction.losses import SLACK_SHARE, made_to_fit, messages_in
+from plimsoll.compaction.losses import SLACK_SHARE, SLACK_TOKENS_MIN, made_to_fit, messages_in
 from plimsoll.compaction.notes import is_filler
 from plimsoll.compaction.plan import Stage
 from plimsoll.compaction.reading import conversation_of, original_messages, part_words, read, staying_messages, words_of
@@ -99,7 +99,7 @@ def _tightened(
         if not selection.leave:
             return selection, SummaryOutcome(ledger=task.ledger, covers=task.covers, failure=outcome.failure)
         outcome = replace(_by_rules(view, task, selection), failure=outcome.failure)
-    used = selection.summary_tokens_max if outcome.summary is None else outcome.summary.tokens
+    used = _used(task, selection, outcome)
     spare = int(task.goal_tokens * SPARE_SHARE)
     # What would be gained by rendering again: by the tokens of the summary as it is, and by the room that it was given.
     used_nearly = used + max(SPARE_TOKENS, spare)
@@ -125,7 +125,7 @@ def _tightened(
         if 2 * outcome.summary.tokens > used and not _slack(task, smaller, outcome):
             break
         # Much of the summary was about exchanges that now stay, so they get the room.
-        used = outcome.summary.tokens
+        used = _used(task, smaller, outcome)
         for exchange, entries, decision, reasons, references in whole:
             exchange.entries, exchange.decision, exchange.reasons, exchange.references = (
                 entries,
@@ -295,10 +295,17 @@ def _notice(view: WorkingView, task: Task, selection: Split) -> SummaryMessage:
     return omission_notice(view, task, view.replaced_count + messages_in(selection.leave))
 
 
+def _used(task: Task, selection: Split, outcome: SummaryOutcome) -> int:
+    """The tokens of a summary that needs less than its room, else its room: one statement more may need what is left."""
+    summary = outcome.summary
+    return summary.tokens if summary is not None and _slack(task, selection, outcome) else selection.summary_tokens_max
+
+
 def _slack(task: Task, selection: Split, outcome: SummaryOutcome) -> bool:
     """True if the summary uses so much less than its room that more exchanges can stay."""
     summary = outcome.summary
-    return summary is not None and selection.summary_tokens_max - summary.tokens > task.goal_tokens * SLACK_SHARE
+    least = max(SLACK_TOKENS_MIN, task.goal_tokens * SLACK_SHARE)
+    return summary is not None and selection.summary_tokens_max - summary.tokens > least
 
 
 def _covers(task: Task, selection: Split) -> tuple[int, int]:

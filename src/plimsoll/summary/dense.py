@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from functools import reduce
-from itertools import chain, filterfalse
+from itertools import chain
 from math import exp
 from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.light.regex import regex
 from plimsoll.summary.kept import kept
-from plimsoll.summary.ledger.fact import is_recalled, speaker_of
+from plimsoll.summary.ledger.fact import LIST, is_recalled, speaker_of
 from plimsoll.summary.ledger.sentences import STOP
 from plimsoll.summary.listening import ASKS, Talk, listen
 from plimsoll.summary.scripts import is_english, is_spaceless
@@ -29,6 +29,12 @@ _CLAUSE = regex(
 )
 _SEPARATORS = (", ", ". ", "! ", "? ", " -", "...", ";", "–", "—")
 """What `_CLAUSE` splits at has one of these; most sentences have none."""
+
+_CONNECTIVE = regex(
+    r"\s+(?=(?:u[hm]+|erm|you know|i mean|so|but|because|and (?:then|so|i|it|we|he|she|they|there|that))\s)"
+)
+_SPEECH_CHARS_MIN = 100
+"""What is longer and has no punctuation was written down as it was spoken."""
 
 _OPENING = regex(
     r"(?:(?:wow|oh|ooh|ah|hey|hi|hello|yeah|yep|yup|yes|nope|nah|haha|lol|aww?|ugh|hmm|whoa|oops|and|but|plus|btw"
@@ -128,7 +134,7 @@ def _pieces(facts: Sequence[Fact], talk: Talk, places: Iterable[int]) -> Iterato
         speaker = speaker_of(fact)
         # An earlier summary chose what was read back from it, which has lost its `I` there.
         is_kept = is_recalled(fact) and not fact.text.startswith("[")
-        is_first_person = is_kept or _FIRST_PERSON.search(fact.text) is not None
+        is_first_person = is_kept or (_FIRST_PERSON.search(fact.text) is not None if shortens else _tells_of_self(fact))
         asked = _read(_question(facts[asker].text), callings, shortens=shortens).text if asker >= 0 else ""
         for clause, raw in enumerate(_parts(fact.text)):
             is_question = raw.rstrip().endswith(ASKS) or (fact.state == "question" and raw == fact.text)
@@ -144,13 +150,21 @@ def _pieces(facts: Sequence[Fact], talk: Talk, places: Iterable[int]) -> Iterato
                     SIGNS["question"] * is_question,
                     SIGNS["answers"] * answers,
                     SIGNS["recalled"] * is_kept,
+                    SIGNS["list"] * (fact.state == LIST),
                 )
                 yield _Piece(short, shown, speaker, (fact.position, place, clause), exp(sum(signs)))
 
 
+def _tells_of_self(fact: Fact) -> bool:
+    """Whether a statement in any language has a word of the first person."""
+    return any(read(part)[1] & FIRST for part in fact.text.split())
+
+
 def _parts(text: str) -> Sequence[str]:
-    """The clauses of a sentence."""
-    return _CLAUSE.split(text) if any(map(text.__contains__, _SEPARATORS)) else (text,)
+    """The clauses of a sentence; of long speech without any punctuation, what its connectives begin."""
+    if any(map(text.__contains__, _SEPARATORS)):
+        return _CLAUSE.split(text)
+    return _CONNECTIVE.split(text) if len(text) > _SPEECH_CHARS_MIN and text.isascii() and "," not in text else (text,)
 
 
 def _question(text: str) -> str:
@@ -175,7 +189,7 @@ def _with_question(answer: str, question: str) -> str:
 @kept(6_000)
 def _read(clause: str, callings: frozenset[str], *, shortens: bool) -> _Short:
     """A clause, shortened if it is English. Readings are kept: a conversation is rendered several times, with few new clauses."""
-    short = shorten(clause, callings) if shortens else clause.strip(" ,.!;:-")
+    short = shorten(clause, callings) if shortens else clause.strip(" ,.!;:-。！、")
     heard = list(map(read, short.split()))
     words = list(chain.from_iterable([stems for stems, _ in heard]))
     # Names are capital letters after the first one, or quoted: most clauses have neither, and are not searched.
@@ -207,11 +221,23 @@ def shorten(text: str, callings: Iterable[str] = ()) -> str:
         # An `it` says nothing where a clause begins, or where its verb goes.
         goes = [at == 0 or any(map(drops, words[at + 1 : at + 2])) for at in range(len(words))]
         words = [word for word, is_loose in zip(words, goes, strict=True) if word not in ("it", "It") or not is_loose]
-    left = filterfalse(drops, words) if _HAVING.isdisjoint(words) else _without_auxiliaries(words)
-    return " ".join(left).replace(" ,", ",").strip(" ,.!-")
+    goes = list(map(drops, words)) if _HAVING.isdisjoint(words) else _without_auxiliaries(words)
+    if "," in text:
+        _keep_commas(words, goes)
+    return " ".join([word for word, is_loose in zip(words, goes, strict=True) if not is_loose]).strip(" ,.!-")
 
 
-def _without_auxiliaries(words: Sequence[str]) -> list[str]:
-    """The words that a reader needs; `have` and `has` in front of a pronoun are verbs of their own: "I have it"."""
+def _without_auxiliaries(words: Sequence[str]) -> list[bool]:
+    """Which words a reader does without; `have` and `has` in front of a pronoun are verbs of their own: "I have it"."""
     had = [word in _HAVING and after.strip(",.!?") in _HAD for word, after in zip(words, [*words[1:], ""], strict=True)]
-    return [word for word, stays in zip(words, had, strict=True) if stays or not drops(word)]
+    return [not stays and drops(word) for word, stays in zip(words, had, strict=True)]
+
+
+def _keep_commas(words: list[str], goes: Sequence[bool]) -> None:
+    """Move the comma behind each word that goes to the word before it that stays: clauses must not run together."""
+    before = -1
+    for at, word in enumerate(words):
+        if not goes[at]:
+            before = at
+        elif before >= 0 and word.endswith(",") and words[before][-1].isalnum():
+            words[before] += ","

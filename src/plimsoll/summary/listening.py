@@ -13,7 +13,7 @@ from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
 from plimsoll.summary import vocabulary
-from plimsoll.summary.ledger.fact import is_recalled, speakers_of
+from plimsoll.summary.ledger.fact import LIST, is_recalled, speaker_of, speakers_of
 from plimsoll.summary.vocabulary import SIGN_SUMS, SIGNS
 
 if TYPE_CHECKING:
@@ -86,6 +86,8 @@ def _gains(  # noqa: PLR0913, PLR0917 - the words of a talk, and what is known o
             sign += SIGNS["answers"]
         if is_question:
             sign += SIGNS["question"]
+        elif fact.state == LIST:
+            sign += SIGNS["list"]
         elif is_recalled(fact):
             sign += SIGNS["recalled"]
         found.append(sum(map(worth.__getitem__, said)) * exp(sign) / (len(fact.text) + _OVERHEAD_CHARS))
@@ -109,12 +111,12 @@ def likely(talk: Talk, facts: Sequence[Fact], weights: Sequence[float], chars: i
 
 
 def _asked(facts: Sequence[Fact], asks: Sequence[bool]) -> list[int]:
-    """Who asks is answered by what another says next."""
+    """Who asks is answered by what another says next. An assistant answers always, so that this tells nothing of its words."""
     found: list[int] = []
     asking, asker = -1, ""
     for place, (fact, is_question) in enumerate(zip(facts, asks, strict=True)):
         answers = asking >= 0 and fact.note != asker
-        found.append(asking if answers else -1)
+        found.append(asking if answers and speaker_of(fact) != "assistant" else -1)
         if is_question:
             asking, asker = place, fact.note
         elif answers:

@@ -121,7 +121,7 @@ def _asks(fact: Fact) -> bool:
 
 
 def _instructs(text: str) -> bool:
-    return any(map(instruction_in, spoken(text)))
+    return any(instruction_in(sentence) and not _OWN_WISH.search(sentence) for sentence in spoken(text))
 
 
 def _is_question(text: str) -> bool:

@@ -24,7 +24,7 @@ _DROPPED = frozenset(
     """
     a an the i i'm i've i'd i'll im ive we we're we've we'd we'll our really just very super totally quite pretty truly
     definitely absolutely actually basically literally honestly it's its that's been am is are was were be being have has
-    my some also too even ever such there's gonna here's
+    um uh uhm erm my some also too even ever such there's gonna here's
     """.split()
 )
 """Words a reader does without: the speaker stands in front, and nothing hangs on an article."""
@@ -92,6 +92,7 @@ SIGNS = {
     "answers": 1.5,
     "generic": -1.0,
     "recalled": 0.5,
+    "list": 0.8,
 }
 """By how much, as exponents, signs in a statement change its worth."""
 
@@ -104,7 +105,35 @@ SIGN_SUMS = tuple(
 )
 """What signs, as bits, change together."""
 
+_FIRST_PERSON_ELSEWHERE = frozenset(
+    """
+    ich mich mir mein meine meinen meinem meiner wir uns unser unsere je j moi mon ma mes nous notre nos yo mi mis nuestro nuestra
+    eu meu minha meus minhas nosso nossa io mio mia miei noi я меня мне мной мой моя моё мои моего моей моему мою мы нас нам наш
+    наша наши ik mijn wij ons ja mnie mój moja jag mig
+    min mitt vi jeg ben benim bana 저는 제가 저도 저 제 나는 내가 나도 내 우리
+    """.split()
+)
+_SECOND_PERSON_ELSEWHERE = frozenset(
+    """
+    du dich dir dein deine deinen deinem deiner ihnen euch tu te toi ton tes vous votre vos ti tus usted você seu sua seus suas
+    ты тебя тебе тобой твой твоя твоё твои вы вас вам ваш ваша ваши вами jij jouw
+    """.split()
+)
+_TIMES_ELSEWHERE = frozenset(
+    """
+    gestern heute morgen übermorgen vorgestern woche monat jahr montag dienstag mittwoch donnerstag freitag samstag sonntag
+    geburtstag demain aujourd semaine mois année lundi mardi mercredi jeudi vendredi samedi dimanche anniversaire
+    ayer hoy mañana semana mes año lunes martes miércoles jueves viernes sábado domingo cumpleaños ontem hoje amanhã mês ano
+    вчера сегодня завтра неделю неделе месяц году год понедельник вторник среду четверг пятницу субботу воскресенье
+    어제 오늘 내일 작년에 내년 다음
+    """.split()
+)
+"""Words of other languages that say the same; none of them is an English word that is common in talk."""
+
 _TOLD = {
+    **dict.fromkeys(_TIMES_ELSEWHERE, _TIME),
+    **dict.fromkeys(_SECOND_PERSON_ELSEWHERE, _SECOND),
+    **dict.fromkeys(_FIRST_PERSON_ELSEWHERE, FIRST),
     **dict.fromkeys(("i", "my", "we", "our", "me", "us", "mine"), FIRST),
     **dict.fromkeys((*_EVENTS, "want", "hope"), _EVENT),
     **dict.fromkeys(_TIMES, _TIME),
@@ -175,10 +204,15 @@ def stem(word: str) -> str:
 def worth(word: str, spread: int, total: int) -> float:
     """Rare words and numbers are worth much, words of feeling little."""
     rare = min(5.0, log((total + 1) / spread))
-    return rare * 0.25 if word in GENERIC else rare + 2.0 if word[0].isdigit() else rare
+    return rare * 0.25 if word in GENERIC else rare + 2.0 if _is_number(word) else rare
 
 
 def says_something(words: Sequence[str]) -> bool:
     """Whether a clause has two words of substance, or one and a number."""
     specific = len(words) - sum(map(GENERIC.__contains__, words))
-    return specific > 1 or (specific == 1 and any(word[0].isdigit() for word in words))
+    return specific > 1 or (specific == 1 and any(map(_is_number, words)))
+
+
+def _is_number(word: str) -> bool:
+    """Whether a word is a number or an amount of money."""
+    return word[0].isdigit() or word[0] == "$"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -155,3 +156,29 @@ def test_room_that_a_summary_no_longer_needs_goes_to_messages(percent: int) -> N
     budget = plimsoll.count_tokens(history) * percent // 100
 
     assert plimsoll.count_tokens(plimsoll.fit(history, max_tokens=budget).messages) > budget * 0.97
+
+
+def test_what_no_statement_fits_into_does_not_go_to_the_tail_again_and_again() -> None:
+    """In a small budget a long statement may not fit into the end of the summary's room, which stays the summary's."""
+    did = (
+        "Moved house",
+        "Sold a bakery",
+        "Bought a tandem",
+        "Met a dentist",
+        "Lost seven keys",
+        "Found one kitten",
+        "Sailed",
+    )
+    beside = ", beside the {}th lighthouse of the county where cousin {} had a workshop for barometers"
+    talk = [
+        text
+        for n in range(40)
+        for text in (
+            f"{did[n % 7]} in {1950 + n} near Port {n * 37 % 101}{beside.format(n * 7 % 13, n * 37) * (n % 4)}.",
+            f"{'I see.' * (n % 2)} Go on please, what happened then?",
+        )
+    ]
+    messages = [{"role": ("user", "assistant")[at % 2], "content": text} for at, text in enumerate(talk)]
+    shares = [summary_share(messages, budget) for budget in range(200, 420, 10)]
+
+    assert [pair for pair in pairwise(shares) if pair[1] < pair[0] - 0.01] == []

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.dates import is_day
-from plimsoll.summary.ledger.fact import CAPS, Fact, Origin, by, fact_of
+from plimsoll.summary.ledger.fact import CAPS, LIST, Fact, Origin, by, fact_of
+from plimsoll.summary.ledger.lists import named_in_lists
 from plimsoll.summary.ledger.prose import spoken
 from plimsoll.summary.ledger.sentences import clean, has_digit, line
 from plimsoll.summary.ledger.turns import Turn, stamp, turns
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterator, Sequence
 
     from plimsoll.message import Role
@@ -23,6 +24,13 @@ _HEADING = regex(
 )
 _FIRST_LINE = regex(r"[ \t#*=-]{0,8}([^\n]{6,80}?)[ \t*=-]{0,8}\n\s{0,8}(?=\S)")
 _FIRST_LINE_CHARS_MAX = 100
+_ASKS = regex(
+    r"(?:what(?! an? )|what['’]s|how|why|explain|give me|(?:re)?write|suggest|recommend|summari[sz]e|translate|create|generate"
+    r"|tell me|can you|could you|would you)\b",
+    re.IGNORECASE,
+)
+"""What users begin a question or a task with, also where no question mark ends it."""
+
 _SENTENCES_MAX, _CHARS_MAX = 40, 12_000
 """Of a message so much is read."""
 
@@ -43,11 +51,16 @@ def from_message(text: str, position: int, role: Role, author: str = "") -> Iter
         yield Fact("heading", f"{position}", day, position, "user")
     origin: Origin = "user" if role == "user" else "assistant"
     chars_max, said_by = CAPS["chat"].text_chars_max, by(author)
+    for told in named_in_lists(text[:_CHARS_MAX]) if role == "assistant" else ():
+        shown = line(told, chars_max)
+        note = said_by or found[0].name or role
+        yield Fact("chat", shown.casefold(), shown, position, origin, last=position, note=note, state=LIST)
     for order, (name, sentence) in enumerate(islice(_sentences(found), _SENTENCES_MAX)):
         shown = line(sentence, chars_max)
         if not _has_words(shown):
             continue
-        state = "question" if shown.endswith(_QUESTION_ENDS) else ""
+        asks = shown.endswith(_QUESTION_ENDS) or (role == "user" and _ASKS.match(shown) is not None)
+        state = "question" if asks else ""
         weight = 1.0 + (0.5 if has_digit(shown) else 0.0) + (0.2 if origin == "user" else 0.0)
         # Short answers ("Yes.", "1898年。") repeat with other meanings: only long sentences are merged.
         key = shown.casefold() if len(shown) > 24 else f"{position}.{order}"

@@ -40,6 +40,9 @@ RECALLED, RECALLED_OF_PEERS = "recalled", "recalled of peers"
 
 _ROLES = ("user", "assistant", "tool")
 
+LIST = "list"
+"""State of a chat fact that names what an assistant's list has."""
+
 BEFORE_ALL = -(10**9)
 """Position of the first fact parsed from a summary. These facts keep their order and have no last mention."""
 
