@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from plimsoll.compaction.entries import Entries, tokens_from
 from plimsoll.compaction.view_message import CountMessage, ViewMessage
 from plimsoll.light.dataclass import replace
 
-AWAKE_MESSAGES = 8
-"""The newest messages do not rest: the next view counts and encodes them."""
+AWAKE_MESSAGES = 4
+"""The newest messages do not rest: the next view is joined to them."""
+
+RESTING_MESSAGES = 16
+"""Messages rest once there are more that do not: those of a turn are counted and encoded before that."""
 
 
 class Tally:
@@ -25,7 +29,7 @@ class Tally:
 
     def __init__(self, entries: Iterable[ViewMessage] = ()) -> None:
         """The initial messages are not fresh."""
-        self.entries = list(entries)
+        self.entries = entries.first(len(entries)) if isinstance(entries, Entries) else Entries(entries)
         self._first = len(self.entries)
         self.resting = 0
         self._all = RunningSum(self.entries, 0)
@@ -44,20 +48,18 @@ class Tally:
     def rest(self) -> None:
         """Let the messages rest, but for the newest."""
         stop = max(self.resting, len(self.entries) - AWAKE_MESSAGES)
-        for entry in self.entries[self.resting : stop]:
-            entry.rest()
+        self.entries.rest(self.resting, stop)
         self.resting = stop
 
     def wake(self) -> None:
         """Decode the messages that were not counted yet: a view that is about to be made counts, orders and encodes them."""
         first = min(self.resting, self._all.counted)
-        for entry in self.entries[first : self.resting]:
-            entry.wake()
+        self.entries.wake(first, self.resting)
         self.resting = first
 
     def tokens_since(self, count: int) -> int:
         """Tokens of the messages after the first `count`."""
-        return sum(entry.tokens for entry in self.entries[count:])
+        return self.entries.tokens_from(count)
 
     def know(self, count: int, tokens: int) -> None:
         """Set the total of the first `count` messages, regardless of their individual counts."""
@@ -69,21 +71,22 @@ class Tally:
 
     def put(self, place: int, entry: ViewMessage) -> None:
         """Replace the message at an index."""
-        self.entries[place] = entry
+        self.entries = self.entries.with_row(place, entry)
         self.resting = min(self.resting, place)
         self._all, self._fresh = RunningSum(self.entries, 0), RunningSum(self.entries, self._first)
 
     def copied(self) -> Tally:
         """An independent copy."""
-        tally = Tally(self.entries[: self._first])
-        tally.entries += self.entries[self._first :]
-        return tally
+        return self._with(self.entries)
 
     def recounted(self, count_message: CountMessage) -> Tally:
         """The same messages, counted by another function."""
-        entries = [replace(entry, count_message=count_message) for entry in self.entries]
-        tally = Tally(entries[: self._first])
-        tally.entries += entries[self._first :]
+        return self._with(self.entries.recounted(count_message))
+
+    def _with(self, entries: Entries) -> Tally:
+        """A copy with other entries."""
+        tally = Tally(entries.first(self._first))
+        tally.entries.rows += entries.rows[self._first :]
         return tally
 
 
@@ -98,6 +101,6 @@ class RunningSum:
     def tokens(self) -> int:
         """The total now; only messages added since the last call are counted."""
         if self.counted < len(self._entries):
-            self._tokens += sum(entry.tokens for entry in self._entries[self.counted :])
+            self._tokens += tokens_from(self._entries, self.counted)
             self.counted = len(self._entries)
         return self._tokens

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeAlias
 
-from plimsoll.formats.atoms import Atoms, atoms_of, message_of
+from plimsoll.formats.atoms import Atoms, message_of
 from plimsoll.formats.cache_marks import marks_of
 from plimsoll.formats.exchange import Exchange, group
 from plimsoll.light.dataclass import dataclass, field, replace
@@ -61,14 +61,18 @@ class ViewMessage:
         return self.shown if isinstance(self.shown, Message) else message_of(self.shown, self.position)
 
     @property
+    def is_plain(self) -> bool:
+        """True if it is a message of the history, unchanged."""
+        return self.position is not None and self.whole and self.origin == "history" and not (self.apart or self.joined)
+
+    @property
     def is_system(self) -> bool:
         """True for system text, which does not rest: it is looked at for each view."""
         return isinstance(self.shown, Message) and self.shown.role == "system"
 
-    def rest(self) -> None:
-        """Hold the message as atoms, unless it was edited."""
-        if isinstance(self.shown, Message) and self.shown.role != "system":
-            object.__setattr__(self, "shown", atoms_of(self.shown) or self.shown)
+    def rest(self, atoms: Atoms) -> None:
+        """Hold the message as its atoms."""
+        object.__setattr__(self, "shown", atoms)
 
     def wake(self) -> None:
         """Hold the message decoded again, if it was not counted yet."""
@@ -90,6 +94,16 @@ class ViewMessage:
         if self._marks is None:
             object.__setattr__(self, "_marks", marks_of(self.message))
         return self._marks or 0
+
+    def counted(self, tokens: int) -> ViewMessage:
+        """Note the count of the message; returns self."""
+        object.__setattr__(self, "_tokens", tokens)
+        return self
+
+    @property
+    def tokens_if_counted(self) -> int | None:
+        """Tokens of the message; None if it was not counted yet."""
+        return self._tokens
 
     @property
     def tokens(self) -> int:

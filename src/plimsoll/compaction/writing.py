@@ -7,6 +7,7 @@ from itertools import takewhile
 from typing import Any
 
 from plimsoll.compaction.copies import Originals
+from plimsoll.compaction.entries import Row, rows_of, same_rows
 from plimsoll.compaction.join import as_one, outgoing, runs
 from plimsoll.compaction.notes import EMPTY
 from plimsoll.compaction.view_message import ViewMessage
@@ -105,16 +106,19 @@ class ViewWriter:
 
     def __init__(self) -> None:
         self._format: Format | None = None
-        self._shown: list[ViewMessage] = []
-        """The last view."""
+        self._rows: list[Row] = []
+        self._count = 0
+        """The last view: that many of these rows."""
         self._system, self._rest = _Encoded(), _Encoded()
 
     def write(self, entries: Sequence[ViewMessage], format: Format, leading: LeadingMarks = NO_MARKS) -> Wires:
         """The messages of a view, as `written` returns them."""
         if format is not self._format:
-            self._format, self._shown, self._system, self._rest = format, [], _Encoded(), _Encoded()
-        grown = self._grown(entries)
-        system = sum(1 for _ in takewhile(lambda entry: entry.is_system, entries))
+            self._format, self._count, self._system, self._rest = format, 0, _Encoded(), _Encoded()
+        before, rows = self._rows[: self._count], rows_of(entries)
+        grown = rows is self._rows  # looks at no message
+        self._rows, self._count = rows, len(rows)
+        system = sum(takewhile(bool, map(_is_system, rows)))
         if not _is_parted(entries, system, format):
             system = 0
         if system != self._system.entries:
@@ -124,10 +128,8 @@ class ViewWriter:
             stop -= 1
         parts = (self._system, 0, system), (self._rest, system, stop)
         for encoded, start, end in parts:
-            known = encoded.entries if grown else _shared(self._shown[start : start + encoded.entries], entries[start:])
+            known = encoded.entries if grown else same_rows(before[start : start + encoded.entries], rows[start:])
             encoded.cut(_parted_before(entries, start, min(known, end - start), format))
-        if not grown:
-            self._shown = list(entries)
         for encoded, start, end in parts:
             if encoded.entries < end - start:
                 encoded.add(entries[start + encoded.entries : end], format)
@@ -137,15 +139,6 @@ class ViewWriter:
         if self._system.is_marked or self._rest.is_marked or _are_marked(entries[stop:], format):
             _keep_last(messages, format, leading)
         return messages
-
-    def _grown(self, entries: Sequence[ViewMessage]) -> bool:
-        """True if this view begins with the whole last one, which then is this one. Looks at no message, only at identities."""
-        known, count = self._shown, len(self._shown)
-        known += entries[count:]
-        if known == entries:
-            return True
-        del known[count:]
-        return False
 
 
 def _parted_before(entries: Sequence[ViewMessage], start: int, count: int, format: Format) -> int:
@@ -157,19 +150,10 @@ def _parted_before(entries: Sequence[ViewMessage], start: int, count: int, forma
 
 def _is_parted(entries: Sequence[ViewMessage], at: int, format: Format) -> bool:
     """True if the message at an index is not merged with the one before it."""
-    return not 0 < at < len(entries) or len(list(runs(entries[at - 1 : at + 1], format))) > 1
+    if not (format.rules.joins_roles and 0 < at < len(entries)):
+        return True
+    return len(list(runs(entries[at - 1 : at + 1], format))) > 1
 
 
-def _shared(known: Sequence[ViewMessage], entries: Sequence[ViewMessage]) -> int:
-    """Number of known messages that a view begins with. They may have been counted again since, which makes new objects."""
-    if known == entries[: len(known)]:
-        return len(known)
-    pairs = zip(known, entries, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: _shows_same(*pair), pairs))
-
-
-def _shows_same(one: ViewMessage, other: ViewMessage) -> bool:
-    return one is other or (
-        one.shown is other.shown
-        and (one.position, one.apart, one.joined) == (other.position, other.apart, other.joined)
-    )
+def _is_system(row: Row) -> bool:
+    return isinstance(row, ViewMessage) and row.is_system

@@ -23,13 +23,16 @@ A list is `list`, its items, `...`.
 _END: Final = ...
 
 
-def atoms_of(message: Message) -> Atoms | None:
-    """The atoms of a message as it was decoded; None for one that was edited, or made without a wire object."""
+def atoms_of(message: Message, *beside: Any) -> Atoms | None:
+    """The atoms of a message as it was decoded; None for one that was edited, or made without a wire object.
+
+    Atoms to keep `beside` it come last.
+    """
     if message.wire is None or message.format is None or message.edited:
         return None
     atoms: list[Any] = [message.format, has_reasoning(message)]
     _flatten(message.wire, atoms)
-    return tuple(atoms)
+    return (*atoms, *beside)
 
 
 def message_of(atoms: Atoms, position: int | None) -> Message:

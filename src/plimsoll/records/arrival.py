@@ -26,7 +26,7 @@ from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.message import Message, Part, ToolResult, Wire
 from plimsoll.protocols import Record, RecordDraft
 from plimsoll.records.replay import Arrival, ViewState
-from plimsoll.records.values import is_plain, view_items
+from plimsoll.records.values import view_items
 from plimsoll.summary.language import language_of
 
 
@@ -149,7 +149,7 @@ class Arrivals:
             entries = list(unbound_at(entries, self.state.history.branch.unbound))
             if self._is_late:
                 entries = list(unbound(entries, self.meter.binds))
-            if len(entries) != 1 or entries[0].position != position or not is_plain(entries[0]):
+            if len(entries) != 1 or entries[0].position != position or not entries[0].is_plain:
                 data["shown"] = view_items(entries, self.meter.format, {position: message.wire or {}})
         self._arrived.append(Arrival(message, normalized))
         payload = None if text is None or "shown" in data else f'{{"m":{text}}}'

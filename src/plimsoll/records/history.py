@@ -21,7 +21,6 @@ from plimsoll.light.dataclass import dataclass, field, replace
 from plimsoll.message import Message, Part, Reasoning, Text, ToolResult, Wire
 from plimsoll.protocols import Record, SessionLog
 from plimsoll.records.compactions import record_at
-from plimsoll.records.values import is_plain
 
 Run: TypeAlias = tuple[int, int]
 """Positions `[start, stop)`."""
@@ -211,7 +210,7 @@ def _points_to_later(item: Mapping[str, Any]) -> bool:
 def may_replace(entry: ViewMessage, message: Message, format: Format) -> bool:
     """True if a message can replace an entry without affecting its neighbours."""
     says = bool(message.parts) and all(map(_says_something, message.parts))
-    return says and is_plain(entry) and tied([entry.message]) == tied([message]) and format.is_sound(message)
+    return says and entry.is_plain and tied([entry.message]) == tied([message]) and format.is_sound(message)
 
 
 def tied(messages: Iterable[Message]) -> list[tuple[str, list[str], list[str]]]:

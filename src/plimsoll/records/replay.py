@@ -10,11 +10,12 @@ from copy import copy
 from typing import Any, NamedTuple
 
 from plimsoll.compaction.bound import unbound_at
+from plimsoll.compaction.entries import Entries
 from plimsoll.compaction.normalize import HistoryNormalizer
 from plimsoll.compaction.notes_shown import with_notes
 from plimsoll.compaction.result import Revision
 from plimsoll.compaction.settle import Sending, is_ready, unanswered
-from plimsoll.compaction.tally import AWAKE_MESSAGES, Tally
+from plimsoll.compaction.tally import RESTING_MESSAGES, Tally
 from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.formats.format import Format
 from plimsoll.light.dataclass import dataclass, field, replace
@@ -25,7 +26,7 @@ from plimsoll.records.compactions import BEGINNINGS, last_readable_compaction, n
 from plimsoll.records.facts import Facts
 from plimsoll.records.history import Branch, History, items_left, may_replace, tied
 from plimsoll.records.packing import unpacked
-from plimsoll.records.values import entries_of, is_plain, positions_in
+from plimsoll.records.values import entries_of, positions_in
 from plimsoll.tokens.calibrate import is_plausible
 
 RETRY_GROWTH_SHARE = 0.05
@@ -83,7 +84,7 @@ class ViewState:
         self.normalizer = HistoryNormalizer(self.format, self.count_message)
 
     @property
-    def entries(self) -> Sequence[ViewMessage]:
+    def entries(self) -> Entries:
         """The view."""
         return self.tally.entries
 
@@ -161,14 +162,14 @@ class ViewState:
 
     def originals(self, entries: Iterable[ViewMessage], held: Callable[[int], Message | None]) -> dict[int, Wire]:
         """The original wire messages, by position, of the entries that are not shown unchanged."""
-        places = [entry.position for entry in entries if entry.position is not None and not is_plain(entry)]
+        places = [entry.position for entry in entries if entry.position is not None and not entry.is_plain]
         known = {place: message for place in places if (message := held(place)) is not None}
         found = self.history.gathered([(place, place + 1) for place in places], known)
         return {place: message.wire for place, message in found.items() if message.wire is not None}
 
     def rest(self) -> None:
         """Let messages rest that nobody has looked at for some time, several at once."""
-        if len(self.tally.entries) - self.tally.resting > 2 * AWAKE_MESSAGES:
+        if len(self.tally.entries) - self.tally.resting > RESTING_MESSAGES:
             self.tally.rest()
 
     def recount(self, count_message: Callable[[Message], int]) -> None:

@@ -108,7 +108,7 @@ def view_items(
     """
     items: list[Any] = []
     for entry in entries:
-        if not is_plain(entry):
+        if not entry.is_plain:
             items.append(_item(entry, format, _base(entry.position, entry.origin, format, history, summary)))
         elif items and isinstance(items[-1], list) and items[-1][1] + 1 == entry.position:
             items[-1][1] = entry.position
@@ -140,13 +140,6 @@ def _base(
     if position is not None:
         return history.get(position)
     return format.encode(text_message("user", summary)) if origin == "summary" and summary else None
-
-
-def is_plain(entry: ViewMessage) -> bool:
-    """True if a view shows a message of the history unchanged."""
-    return (
-        entry.position is not None and entry.whole and entry.origin == "history" and not (entry.apart or entry.joined)
-    )
 
 
 def entries_of(

@@ -19,7 +19,7 @@ from plimsoll.message import Message, Wire
 from plimsoll.policy.budget import Level
 from plimsoll.records.compactions import IMPORT
 from plimsoll.records.ledgers import extend_by_position
-from plimsoll.records.values import Compaction, is_plain
+from plimsoll.records.values import Compaction
 from plimsoll.session.compact import task_for
 from plimsoll.session.recorder import SessionRecorder
 from plimsoll.summary.ledger import Ledger
@@ -121,7 +121,7 @@ def _with_summaries(ledger: Ledger, summaries: Iterable[str]) -> Ledger:
 
 def as_entries(recorder: SessionRecorder, adoption: Adoption) -> list[ViewMessage]:
     """Another tool's view as entries, in the form in which it sent them."""
-    unchanged = {entry.position: entry.message for entry in recorder.state.entries if is_plain(entry)}
+    unchanged = {entry.position: entry.message for entry in recorder.state.entries if entry.is_plain}
     entries = [entry for item in adoption.view for entry in _adopted(recorder, item, unchanged)]
     return kept_apart(entries, recorder.meter.format)
 

@@ -59,7 +59,7 @@ class SyncedSession(AwaitedSession):
         state, meter = self._recorder.state, self._recorder.meter
         if state.base is not None or meter.policy.tool_result_tokens_max is None:
             return state.base is not None
-        return any(not entry.whole and entry.position is not None for entry in state.entries)
+        return state.entries.shortened()
 
     def sync(
         self,

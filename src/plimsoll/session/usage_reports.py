@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice, takewhile
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from plimsoll.compaction.entries import Entries, same_rows
 from plimsoll.compaction.settle import is_placeholder
 from plimsoll.compaction.tally import Tally
 from plimsoll.compaction.view_message import ViewMessage
@@ -33,35 +34,36 @@ class Sent:
     event: int | None
     """The compaction, rollback or edit that the view is based on."""
 
-    def request(self) -> list[ViewMessage]:
+    def request(self) -> Entries:
         """The messages of the request, without a trailing answer that was appended before the report."""
-        return without_answer([*self.tally.entries[: self.entries], *_placeholders(self.settled)])
+        request = self.tally.entries.first(self.entries)
+        request += _placeholders(self.settled)
+        return without_answer(request)
 
 
-def without_answer(entries: list[ViewMessage]) -> list[ViewMessage]:
+def without_answer(entries: Entries) -> Entries:
     """The messages up to the newest not from the assistant; all of them if there is none."""
     stop = len(entries)
     while stop > 0 and entries[stop - 1].message.role == "assistant":
         stop -= 1
-    return entries[:stop] or entries
+    return entries.first(stop) if stop else entries
 
 
 class Estimates:
     """Uncorrected counts of a session's requests. Each request extends the one before, so only new messages are counted."""
 
     def __init__(self) -> None:
-        self._entries: list[ViewMessage] = []
+        self._request = Entries()
         self._sizes: list[int] = []
         """Tokens of the first 0, 1, 2... messages of the requests."""
 
-    def of(self, entries: list[ViewMessage], meter: ContextMeter) -> int:
+    def of(self, request: Entries, meter: ContextMeter) -> int:
         """Tokens of a request, as in `meter.estimated`."""
-        pairs = zip(self._entries, entries, strict=False)
-        same = sum(1 for _ in takewhile(lambda pair: pair[0].shown is pair[1].shown, pairs))
-        added = meter.estimates([entry.message for entry in entries[same:]])
+        same = same_rows(self._request.rows, request.rows)
+        added = meter.estimates([entry.message for entry in request[same:]])
         known = self._sizes[same] if self._sizes else added[0]
         self._sizes = [*self._sizes[:same], *(known + size - added[0] for size in added)]
-        self._entries = entries
+        self._request = request
         return self._sizes[-1]
 
 

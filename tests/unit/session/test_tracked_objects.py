@@ -6,12 +6,25 @@ import json
 import pytest
 
 import plimsoll
+from plimsoll.compaction.entries import Entries, same_rows
+from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.formats.atoms import atoms_of
 from plimsoll.formats.openai_chat.format import FORMAT
 from plimsoll.message import text_message
 from plimsoll.recall.index import Index
 
 WORDS_PER_MESSAGE = 60
+
+
+class Scales:
+    """Counts every message as one token."""
+
+    counted = 0
+
+    def __call__(self, _message: object) -> int:
+        """One."""
+        self.counted += 1
+        return 1
 
 
 def tracked() -> set[int]:
@@ -59,18 +72,56 @@ def blocks(number: int) -> list[dict]:
     ]
 
 
-@pytest.mark.parametrize("turn", [worked, blocks])
-def test_a_session_holds_one_tracked_object_for_a_message(turn, tmp_path):
-    """Messages that were appended and not looked at since are one object each, beside what any session holds."""
-    conversation = [{"role": "user", "content": "Go."}, *(one for number in range(CALLS) for one in turn(number))]
-    with plimsoll.open("before", store=tmp_path) as session:
-        session.extend(conversation[:11])
+def said(turn, count: int) -> list[dict]:
+    """A conversation of so many calls."""
+    return [{"role": "user", "content": "Go."}, *(one for number in range(count) for one in turn(number))]
+
+
+def held_by(store, name: str, messages: list[dict], budget: int) -> tuple[int, int]:
+    """Number of tracked objects of a session once it has the messages, and after its view."""
+    before = tracked()
+    with plimsoll.open(name, store=store, max_tokens=budget) as session:
+        session.extend(messages)
+        filled = len(tracked() - before)
         session.view()
+        return filled, len(tracked() - before)
+
+
+@pytest.mark.parametrize("turn", [worked, blocks])
+def test_the_messages_of_a_session_are_no_tracked_objects(turn, tmp_path):
+    """A session holds as many tracked objects for 401 messages as for 101, before its view and after it."""
+    held_by(tmp_path, "before", said(turn, 50), 200_000)  # loads what is loaded once
+    few, few_seen = held_by(tmp_path, "few", said(turn, 50), 200_000)
+    many, many_seen = held_by(tmp_path, "many", said(turn, 200), 200_000)
+    assert many - few < 60
+    assert many_seen - few_seen < 60
+
+
+def test_rows_at_rest_keep_every_field_of_a_message():
+    """Messages that rested are as before: counted once, and placed, cut, joined and inserted as they were."""
+    scales = Scales()
+    shown = [FORMAT.decode(wire, position) for position, wire in enumerate(worked(1))]
+    fields = [{}, {"position": 7}, {"whole": False}, {"apart": True}, {"joined": True}, {"origin": "made"}]
+    made = [ViewMessage(shown=message, count_message=scales, **given) for message in shown for given in fields]
+    entries, count = Entries(made), len(made)
+    before = [(one.message, one.position, one.origin, one.whole, one.apart, one.joined) for one in entries]
+    assert made[0].tokens == 1
+    entries.rest(0, count)
+    assert all(isinstance(row, tuple) for row in entries.rows)
+    assert [(one.message, one.position, one.origin, one.whole, one.apart, one.joined) for one in entries] == before
+    assert [entries.tokens_from(0), entries.tokens_from(0), scales.counted] == [count] * 3
+    assert same_rows([*made], entries.rows) == 1  # the others were counted while they rested
+    assert entries.recounted(scales).tokens_from(1) == count - 1
+
+
+def test_a_message_that_was_changed_from_a_number_to_a_truth_value_is_shown_anew(tmp_path):
+    """The view after an edit shows what the message says now, also where Python takes both for equal."""
+    messages = said(blocks, 40)
+    messages[1]["content"][1]["input"] = {"limit": 1}
     with plimsoll.open("s", store=tmp_path, max_tokens=200_000) as session:
-        before = tracked()
-        session.extend(conversation)
-        held = len(tracked() - before)
-    assert held < len(conversation) + 150
+        session.sync(messages)
+        messages[1]["content"][1]["input"] = {"limit": True}
+        assert session.sync(messages)[1]["content"][1]["input"]["limit"] is True
 
 
 def test_the_atoms_of_a_message_are_not_tracked():
@@ -83,7 +134,7 @@ def test_the_atoms_of_a_message_are_not_tracked():
 @pytest.mark.parametrize("turn", [worked, blocks])
 def test_a_view_of_messages_that_rested_is_the_same(turn, tmp_path):
     """The views of a session that had its messages at once and of one that saw each are equal, also after compactions."""
-    conversation = [{"role": "user", "content": "Go."}, *(one for number in range(CALLS) for one in turn(number))]
+    conversation = said(turn, CALLS)
     for number, budget in enumerate((200_000, 2_000)):
         with (
             plimsoll.open(f"once{number}", store=tmp_path, max_tokens=budget) as once,
@@ -91,8 +142,7 @@ def test_a_view_of_messages_that_rested_is_the_same(turn, tmp_path):
         ):
             once.extend(conversation)
             again.extend(conversation)
-            for entry in again._recorder.state.entries:
-                entry.wake()
+            again._recorder.state.tally.wake()
             assert once.view() == again.view()
             assert once.compact().tokens_after == again.compact().tokens_after
             assert once.view() == again.view()
@@ -116,9 +166,7 @@ def test_a_session_holds_no_facts_between_compactions(tmp_path):
 def test_messages_that_were_read_again_are_held_as_atoms(tmp_path):
     """The cache of a session's messages has no object for each that the collector would visit."""
     with plimsoll.open("s", store=tmp_path) as session:
-        session.extend(
-            [{"role": "user", "content": "Go."}, *(one for number in range(CALLS) for one in worked(number))]
-        )
+        session.extend(said(worked, CALLS))
         before = tracked()
         found = [session._recorder.message(position, "m") for position in range(2 * CALLS)]
         del found

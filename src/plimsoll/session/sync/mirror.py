@@ -15,7 +15,6 @@ from plimsoll.formats.wire import readable
 from plimsoll.light.dataclass import dataclass
 from plimsoll.message import Message
 from plimsoll.records.compactions import compaction_at
-from plimsoll.records.values import is_plain
 from plimsoll.session.edit import Base, Edit, edit_draft, unbound_by
 from plimsoll.session.recorder import SessionRecorder
 from plimsoll.session.sync.alignment import Content, Match, Side, align, atoms, content_of
@@ -242,7 +241,7 @@ class _Reading:
         new = self._new(changes)
         if len(new) > len(self._given) * NEW_SHARE_MAX or any(map(self._holds_summary, new)):
             return True
-        entries = (entry for entry in self._recorder.state.sendable() if not is_plain(entry))
+        entries = (entry for entry in self._recorder.state.sendable() if not entry.is_plain)
         shown = {atom for entry in entries for atom in atoms(entry.message)}
         texts = {atom[2] for atom in shown if atom[1] == "text"}
         found = [atom for index in new for atom in self._given.content(index).atoms]
@@ -277,7 +276,7 @@ class _Reading:
         if not is_original:
             yield self._history()
         entries = self._recorder.state.sendable()
-        if len(entries) != self._recorder.state.history.count or not all(map(is_plain, entries)):
+        if len(entries) != self._recorder.state.history.count or not all(entry.is_plain for entry in entries):
             yield self._view(entries)
         if is_first or any(map(self._holds_summary, range(len(self._given)))):
             for seq in self._recorder.chain().in_force()[1:]:

@@ -22,7 +22,7 @@ from plimsoll.formats.rules import RULES
 from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.message import FormatName, Wire
 from plimsoll.policy.validation import short_repr, text_or_none
-from plimsoll.records.values import is_plain, moment_of
+from plimsoll.records.values import moment_of
 from plimsoll.session.compact import upcoming
 from plimsoll.session.environment import layers
 from plimsoll.session.recorder import SessionRecorder
@@ -302,7 +302,7 @@ def _unchanged_tail(sent: Sequence[Sequence[ViewMessage]], total: int, least: in
     """How many messages at the end of the view are the newest of the history, unchanged and none before `least`."""
     count = 0
     for run in reversed(sent):
-        is_next = len(run) == 1 and is_plain(run[0]) and run[0].position == total - count - 1 >= least
+        is_next = len(run) == 1 and run[0].is_plain and run[0].position == total - count - 1 >= least
         if not is_next:
             break
         count += 1
