@@ -159,7 +159,7 @@ def _cached_cut(view: WorkingView, part: Part, text: str, tokens_max: int, refer
     name = part.name if isinstance(part, ToolResult) else None
     counting = (view.counter.name, getattr(view.counter, "serial", 0), view.counter.upper(_YARDSTICK))
     options = (tokens_max, reference, view.language, view.list_items_max)
-    key = (type(part), name, len(text), hash(text), counting, options)
+    key = (type(part).__name__, name, len(text), hash(text), *counting, *options)
     return _CUTS.get(key, _cut, view, part, text, tokens_max, reference)
 
 

@@ -2,14 +2,14 @@
 
 Importing plimsoll makes about a hundred classes. For each the standard decorator compiles up to eight functions, and its module
 imports `inspect`. This one compiles only `__init__`, once the class has been called some times: most of a process never are. The
-other methods are closures. What the functions of the standard library read (`fields`, `replace`, `asdict`) is made when one of them
+other methods are shared by all. What the functions of the standard library read (`fields`, `replace`, `asdict`) is made when one of them
 asks; the functions here are for classes that the decorator here has made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 from operator import attrgetter
 from reprlib import recursive_repr
@@ -56,7 +56,7 @@ def _dataclass(
         inherited = chain.from_iterable(getattr(base, _FIELDS, ()) for base in plain.__mro__[-1:0:-1])
         fields = tuple({field.name: field for field in (*inherited, *own)}.values())
         methods = _methods(fields, frozen=frozen, slots=slots, repr=repr, eq=eq)
-        options = SimpleNamespace(init=True, repr=repr, eq=eq, order=False, unsafe_hash=False, frozen=frozen)
+        options = _standard_options(repr=repr, eq=eq, frozen=frozen)
         facts = {_FIELDS: fields, "__dataclass_fields__": _StandardFields(fields), "__dataclass_params__": options}
         missing = {
             name: method
@@ -68,6 +68,11 @@ def _dataclass(
     return made
 
 
+@cache
+def _standard_options(*, repr: bool, eq: bool, frozen: bool) -> SimpleNamespace:
+    return SimpleNamespace(init=True, repr=repr, eq=eq, order=False, unsafe_hash=False, frozen=frozen)
+
+
 def _methods(fields: tuple[Field, ...], *, frozen: bool, slots: bool, repr: bool, eq: bool) -> dict[str, Any]:
     """What a class gets, unless it has its own."""
     methods: dict[str, Any] = {
@@ -76,9 +81,9 @@ def _methods(fields: tuple[Field, ...], *, frozen: bool, slots: bool, repr: bool
         "__match_args__": tuple(field.name for field in fields if field.init and not field.kw_only),
     }
     if repr:
-        methods["__repr__"] = _repr([field.name for field in fields if field.repr])
+        methods["__repr__"] = _represented
     if eq:
-        methods |= _comparison([field.name for field in fields if field.compare], frozen=frozen)
+        methods |= {"__eq__": _equal, "__hash__": _hashed if frozen else None}
     if frozen:
         methods |= {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
     if frozen and slots:
@@ -238,7 +243,8 @@ def _init(cls: type, fields: tuple[Field, ...], *, frozen: bool) -> Callable[...
     for field in fields:
         scope[f"_default_{field.name}"] = _ABSENT if _is_made(field) else field.default
         scope[f"_make_{field.name}"] = field.default_factory
-        scope[f"_set_{field.name}"] = getattr(getattr(cls, field.name, None), "__set__", None)
+        if frozen:
+            scope[f"_set_{field.name}"] = getattr(getattr(cls, field.name, None), "__set__", None)
     plain = [_parameter(field) for field in fields if field.init and not field.kw_only]
     named = [_parameter(field) for field in fields if field.init and field.kw_only]
     lines = [f"def __init__({', '.join(['self', *plain, *(['*'] if named else []), *named])}):", " pass"]
@@ -280,25 +286,32 @@ def _assignment(field: Field, scope: dict[str, Any], *, frozen: bool) -> str:
     return f"_set(self, {name!r}, {value})" if scope[f"_set_{name}"] is None else f"_set_{name}(self, {value})"
 
 
-def _repr(names: list[str]) -> Callable[[Any], str]:
-    @recursive_repr()
-    def represented(self: Any) -> str:
-        return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
-
-    return represented
+@recursive_repr()
+def _represented(self: Any) -> str:
+    shown = (field.name for field in _fields(self) if field.repr)
+    return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
 
-def _comparison(names: list[str], *, frozen: bool) -> dict[str, Any]:
-    """`__eq__` for instances of the same class by these fields, and `__hash__` if the class is frozen."""
-    values: Callable[[Any], Any] = attrgetter(*names) if names else lambda _: ()
+def _equal(self: Any, other: object) -> Any:
+    """True for instances of the same class with equal fields."""
+    if other.__class__ is not self.__class__:
+        return NotImplemented
+    values = _VALUES.get(self.__class__) or _values_of(self.__class__)
+    return values(self) == values(other)
 
-    def equal(self: Any, other: object) -> bool:
-        return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
 
-    def hashed(self: Any) -> int:
-        return hash(values(self))
+def _hashed(self: Any) -> int:
+    values = _VALUES.get(self.__class__) or _values_of(self.__class__)
+    return hash(values(self))
 
-    return {"__eq__": equal, "__hash__": hashed if frozen else None}
+
+_VALUES: dict[type, Callable[[Any], Any]] = {}
+"""For each class whose instances were compared, what reads the fields that count."""
+
+
+def _values_of(cls: type) -> Callable[[Any], Any]:
+    names = [field.name for field in _fields(cls) if field.compare]
+    return _VALUES.setdefault(cls, attrgetter(*names) if names else lambda _: ())
 
 
 def _refuse_to_set(self: object, name: str, value: object) -> NoReturn:  # noqa: ARG001 - as object.__setattr__

@@ -14,13 +14,10 @@ class _Lazy:
     """Proxy of a compiled pattern. Each method is looked up once and then called directly."""
 
     def __init__(self, pattern: Any, flags: int) -> None:
-        self._given = pattern, flags
+        self._given = pattern, int(flags)
 
     def __getattr__(self, name: str) -> Any:
-        compiled = self.__dict__.get("_compiled")
-        if compiled is None:
-            compiled = self._compiled = re.compile(*self._given)
-        found = getattr(compiled, name)
+        found = re.compile(*self._given) if name == "_compiled" else getattr(self._compiled, name)
         setattr(self, name, found)
         return found
 

@@ -42,8 +42,8 @@ parameter param argument; update upgrade; version release; test spec; command cm
 """
 
 
-def _groups(text: str) -> list[list[str]]:
-    return [group.split() for line in text.splitlines() for group in line.split(";") if group.strip()]
+def _groups(text: str) -> list[tuple[str, ...]]:
+    return [tuple(group.split()) for line in text.splitlines() for group in line.split(";") if group.strip()]
 
 
 IRREGULAR = {form: base for base, *forms in _groups(_IRREGULAR) for form in forms}

@@ -79,12 +79,12 @@ place spot: park beach mountain lake river forest museum cafe restaurant library
 """
 
 
-def _kinds(listed: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+def _kinds(listed: str) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
     for entry in listed.strip().replace("\n ", " ").splitlines():
         kinds, examples = entry.split(":")
         for kind in kinds.split():
-            found.setdefault(kind, []).extend(examples.split())
+            found[kind] = (*found.get(kind, ()), *examples.split())
     return found
 
 

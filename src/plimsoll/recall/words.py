@@ -132,17 +132,17 @@ STOP = frozenset(map(stem, _COMMON.split()))
 """Stop words as terms. They are dropped from a query that has other terms."""
 
 
-def _alike() -> dict[str, frozenset[str]]:
+def _alike() -> dict[str, tuple[str, ...]]:
     found: dict[str, set[str]] = {}
     for group in ALIKE:
         terms = set(map(stem, group))
         for term in terms:
             found.setdefault(term, set()).update(terms)
-    return {term: frozenset(others - {term}) for term, others in found.items()}
+    return {term: tuple(others - {term}) for term, others in found.items()}
 
 
-def _examples(kinds: Mapping[str, Sequence[str]]) -> dict[str, frozenset[str]]:
-    return {stem(kind): frozenset(map(stem, examples)) for kind, examples in kinds.items()}
+def _examples(kinds: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    return {stem(kind): tuple(map(stem, examples)) for kind, examples in kinds.items()}
 
 
 EXAMPLE_TERMS = _examples(KINDS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -152,7 +152,7 @@ def _packaged(spellings: list[str]) -> ModelInfo:
     return _unknown(name) if family is None else _info(name, family, "family")
 
 
-def _info(name: str, row: list[Any], match: Match) -> ModelInfo:
+def _info(name: str, row: Sequence[Any], match: Match) -> ModelInfo:
     known = dict(zip(_data()["fields"], row, strict=True))
     return replace(_unknown(name), **known, match=match)
 
@@ -181,7 +181,11 @@ def _longest(name: str, by_prefix: Mapping[str, Any]) -> Any:
 
 @cache
 def _data() -> Mapping[str, Any]:
-    return MappingProxyType(json.loads(package_file("plimsoll.tokens", "models.json")))
+    data = json.loads(package_file("plimsoll.tokens", "models.json"))
+    models = {
+        name: tuple(row) for name, row in data["models"].items()
+    }  # unlike lists, no garbage collection visits them
+    return MappingProxyType({**data, "models": models})
 
 
 def _from_file() -> Mapping[str, ModelInfo]:
