@@ -47,7 +47,9 @@ class Entries(Sequence[ViewMessage]):
     def __getitem__(self, at: slice) -> list[ViewMessage]: ...
 
     def __getitem__(self, at: int | slice) -> ViewMessage | list[ViewMessage]:
-        return list(map(self._entry, self.rows[at])) if isinstance(at, slice) else self._entry(self.rows[at])
+        if isinstance(at, slice):
+            return [row if isinstance(row, ViewMessage) else self._entry(row) for row in self.rows[at]]
+        return self._entry(self.rows[at])
 
     def __iter__(self) -> Iterator[ViewMessage]:
         return map(self._entry, self.rows)
@@ -64,6 +66,10 @@ class Entries(Sequence[ViewMessage]):
     def first(self, count: int) -> Entries:
         """The first messages, independent of the rest."""
         return Entries(self.rows[:count], self._count_message)
+
+    def with_inserted(self, place: int, entry: ViewMessage) -> Entries:
+        """The same with one more message, at an index."""
+        return Entries([*self.rows[:place], entry, *self.rows[place:]], self._count_message)
 
     def with_row(self, place: int, entry: ViewMessage) -> Entries:
         """The same with another message at an index."""
@@ -143,7 +149,15 @@ def _atoms(entry: ViewMessage) -> Atoms | None:
 
 def rows_of(entries: Sequence[ViewMessage]) -> list[Row]:
     """The rows of messages: those of `Entries` themselves, else as a new list."""
-    return entries.rows if isinstance(entries, Entries) else [*entries]
+    if isinstance(entries, Entries):
+        return entries.rows
+    return [
+        shown
+        if isinstance(shown := entry.shown, tuple)
+        and (shown[1 - _FIELDS], *shown[-2:]) == (entry.position, entry.apart, entry.joined)
+        else entry
+        for entry in entries
+    ]
 
 
 def tokens_from(entries: Sequence[ViewMessage], start: int) -> int:
@@ -167,7 +181,10 @@ def _shown(row: Row) -> Message | Atoms:
 def same_rows(known: Sequence[Row], rows: Sequence[Row]) -> int:
     """Number of known rows that others begin with: of the same message at the same place, which may be counted differently."""
     same = sum(takewhile(bool, map(is_, known, rows)))
-    return same + sum(takewhile(bool, map(_shows_same, known[same:], rows[same:])))
+    while same < min(len(known), len(rows)) and _shows_same(known[same], rows[same]):
+        same += 1
+        same += sum(takewhile(bool, map(is_, known[same:], rows[same:])))
+    return same
 
 
 def _shows_same(one: Row, other: Row) -> bool:

@@ -111,9 +111,10 @@ class ContextMeter:
         whole = replace(self.budget, unseen_tokens=0)
         held = min(unseen, whole.tokens - max(1, whole.tokens // VIEW_SHARE_MIN))
         budget = replace(whole, unseen_tokens=max(0, held))
-        return replace(
-            self, budget=budget, policy=_in_order(self.policy, whole, budget), unseen_excess=unseen - max(0, held)
-        )
+        policy, excess = _in_order(self.policy, whole, budget), unseen - max(0, held)
+        if (budget, policy, excess) == (self.budget, self.policy, self.unseen_excess):
+            return self
+        return replace(self, budget=budget, policy=policy, unseen_excess=excess)
 
     def estimated(self, messages: Iterable[Message]) -> int:
         """Uncalibrated tokens of a request with these messages and the tools, for comparison with the provider's count."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import takewhile
 
+from plimsoll.compaction.entries import Entries
 from plimsoll.compaction.view_message import CountMessage, ViewMessage
 from plimsoll.message import Message, text_message
 from plimsoll.summary.kept import kept
@@ -28,4 +29,6 @@ def with_notes(entries: Sequence[ViewMessage], text: str | None, count_message: 
         return entries
     start = sum(1 for _ in takewhile(lambda entry: entry.message.role == "system", entries))
     notes = ViewMessage(shown=notes_message(text), count_message=count_message, origin="made")
+    if isinstance(entries, Entries):
+        return entries.with_inserted(start, notes)
     return [*entries[:start], notes, *entries[start:]]

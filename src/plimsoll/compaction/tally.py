@@ -33,7 +33,7 @@ class Tally:
         self._first = len(self.entries)
         self.resting = 0
         self._all = RunningSum(self.entries, 0)
-        self._fresh = RunningSum(self.entries, self._first)
+        self._fresh: RunningSum | None = None
 
     @property
     def tokens(self) -> int:
@@ -43,6 +43,7 @@ class Tally:
     @property
     def fresh_tokens(self) -> int:
         """Tokens of messages added since construction."""
+        self._fresh = self._fresh or RunningSum(self.entries, self._first)
         return self._fresh.tokens()
 
     def rest(self) -> None:
@@ -53,9 +54,9 @@ class Tally:
 
     def wake(self) -> None:
         """Decode the messages that were not counted yet: a view that is about to be made counts, orders and encodes them."""
-        first = min(self.resting, self._all.counted)
-        self.entries.wake(first, self.resting)
-        self.resting = first
+        if self._all.counted < self.resting:
+            self.entries.wake(self._all.counted, self.resting)
+            self.resting = self._all.counted
 
     def tokens_since(self, count: int) -> int:
         """Tokens of the messages after the first `count`."""
@@ -73,7 +74,7 @@ class Tally:
         """Replace the message at an index."""
         self.entries = self.entries.with_row(place, entry)
         self.resting = min(self.resting, place)
-        self._all, self._fresh = RunningSum(self.entries, 0), RunningSum(self.entries, self._first)
+        self._all, self._fresh = RunningSum(self.entries, 0), None
 
     def copied(self) -> Tally:
         """An independent copy."""
@@ -100,7 +101,8 @@ class RunningSum:
 
     def tokens(self) -> int:
         """The total now; only messages added since the last call are counted."""
-        if self.counted < len(self._entries):
+        count = len(self._entries)
+        if self.counted < count:
             self._tokens += tokens_from(self._entries, self.counted)
-            self.counted = len(self._entries)
+            self.counted = count
         return self._tokens

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import takewhile
 from typing import Any
 
 from plimsoll.compaction.copies import Originals
@@ -97,6 +96,10 @@ class _Encoded:
         return self._originals.copies()
 
 
+_NOTHING = _Encoded()
+"""Nothing encoded yet. Each format that a writer is used for begins with others."""
+
+
 class ViewWriter:
     """Encodes a growing view repeatedly; messages encoded before are only copied.
 
@@ -109,7 +112,7 @@ class ViewWriter:
         self._rows: list[Row] = []
         self._count = 0
         """The last view: that many of these rows."""
-        self._system, self._rest = _Encoded(), _Encoded()
+        self._system = self._rest = _NOTHING
 
     def write(self, entries: Sequence[ViewMessage], format: Format, leading: LeadingMarks = NO_MARKS) -> Wires:
         """The messages of a view, as `written` returns them."""
@@ -118,25 +121,26 @@ class ViewWriter:
         before, rows = self._rows[: self._count], rows_of(entries)
         grown = rows is self._rows  # looks at no message
         self._rows, self._count = rows, len(rows)
-        system = sum(takewhile(bool, map(_is_system, rows)))
-        if not _is_parted(entries, system, format):
-            system = 0
+        system = self._system.entries if grown and self._rest.entries else _leading_system(entries, rows, format)
         if system != self._system.entries:
             self._system, self._rest = _Encoded(), _Encoded()
-        stop = max(system, len(entries) - 1)  # the last one may still be merged or change
+        stop = max(system, len(rows) - 1)  # the last one may still be merged or change
         while stop > system and not _is_parted(entries, stop, format):
             stop -= 1
         parts = (self._system, 0, system), (self._rest, system, stop)
         for encoded, start, end in parts:
-            known = encoded.entries if grown else same_rows(before[start : start + encoded.entries], rows[start:])
+            known = encoded.entries
+            if known and not grown:
+                known = same_rows(before[start : start + known], rows[start:])
             encoded.cut(_parted_before(entries, start, min(known, end - start), format))
         for encoded, start, end in parts:
             if encoded.entries < end - start:
                 encoded.add(entries[start + encoded.entries : end], format)
         messages = self._system.copies()
         messages += self._rest.copies()
-        messages += _encoded(entries[stop:], format)
-        if self._system.is_marked or self._rest.is_marked or _are_marked(entries[stop:], format):
+        last = entries[stop:]
+        messages += _encoded(last, format)
+        if self._system.is_marked or self._rest.is_marked or _are_marked(last, format):
             _keep_last(messages, format, leading)
         return messages
 
@@ -150,10 +154,13 @@ def _parted_before(entries: Sequence[ViewMessage], start: int, count: int, forma
 
 def _is_parted(entries: Sequence[ViewMessage], at: int, format: Format) -> bool:
     """True if the message at an index is not merged with the one before it."""
-    if not (format.rules.joins_roles and 0 < at < len(entries)):
-        return True
-    return len(list(runs(entries[at - 1 : at + 1], format))) > 1
+    pair = entries[at - 1 : at + 1] if at and format.rules.joins_roles else ()
+    return len(pair) < 2 or len(list(runs(pair, format))) > 1
 
 
-def _is_system(row: Row) -> bool:
-    return isinstance(row, ViewMessage) and row.is_system
+def _leading_system(entries: Sequence[ViewMessage], rows: list[Row], format: Format) -> int:
+    """Number of the messages of system text that a view begins with; 0 if the last is merged with the message after it."""
+    count = 0
+    while count < len(rows) and isinstance(row := rows[count], ViewMessage) and row.is_system:
+        count += 1
+    return count if _is_parted(entries, count, format) else 0

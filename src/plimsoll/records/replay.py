@@ -169,7 +169,7 @@ class ViewState:
 
     def rest(self) -> None:
         """Let messages rest that nobody has looked at for some time, several at once."""
-        if len(self.tally.entries) - self.tally.resting > RESTING_MESSAGES:
+        if len(self.tally.entries.rows) - self.tally.resting > RESTING_MESSAGES:
             self.tally.rest()
 
     def recount(self, count_message: Callable[[Message], int]) -> None:
@@ -256,7 +256,7 @@ class ViewState:
             entries = entries if ties else None
         shown = normalized if entries is None else entries
         bound = self.history.branch.unbound
-        self.tally.entries += unbound_at(shown, bound) if bound else shown
+        self.tally.entries.rows += unbound_at(shown, bound) if bound else shown
 
     def _recorded(self, record: Record, message: Message) -> Sequence[ViewMessage]:
         """The entries of a message as stored in its record."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from time import monotonic
 
 from plimsoll.environment.layers import Storage
@@ -26,12 +27,19 @@ class MessageCache:
 
     def __init__(self, read: Callable[[int, int], Mapping[int, Message]], storage: Storage | None = None) -> None:
         self._read = read
-        storage = storage or Storage()
-        hold_s = math.inf if storage.hold_s is None else storage.hold_s
-        self._small: LruCache[Message | Atoms] = LruCache(storage.messages_held_max, hold_s=hold_s, clock_s=monotonic)
-        self._large: LruCache[Message | Atoms] = LruCache(
-            storage.large_messages_held_max, hold_s=hold_s, clock_s=monotonic
-        )
+        self._storage = storage or Storage()
+
+    @cached_property
+    def _small(self) -> LruCache[Message | Atoms]:
+        return self._cache(self._storage.messages_held_max)
+
+    @cached_property
+    def _large(self) -> LruCache[Message | Atoms]:
+        return self._cache(self._storage.large_messages_held_max)
+
+    def _cache(self, size_max: int) -> LruCache[Message | Atoms]:
+        hold_s = math.inf if self._storage.hold_s is None else self._storage.hold_s
+        return LruCache(size_max, hold_s=hold_s, clock_s=monotonic)
 
     def held(self, position: int) -> Message | None:
         """The message if it is cached."""

@@ -31,15 +31,15 @@ from plimsoll.policy.validation import boolean, short_repr
 from plimsoll.protocols import Record, RecordDraft, SessionLog
 from plimsoll.records.arrival import FIXED, Arrivals, Requests, as_stored
 from plimsoll.records.checks import record_problem
-from plimsoll.records.compactions import IMPORT, CompactionChain, compaction_at, record_at, totals_at, turned_at
-from plimsoll.records.history import History
-from plimsoll.records.ledgers import Ledgers, extend_by_position, ledger_data
-from plimsoll.records.packing import packed, unpacked
+from plimsoll.records.compactions import IMPORT, CompactionChain, record_at, totals_at, turned_at
+from plimsoll.records.ledgers import Ledgers, ledger_data
+from plimsoll.records.packing import packed
 from plimsoll.records.replay import ViewState
 from plimsoll.records.usage import Usage, newest_usage, usage_data
 from plimsoll.records.values import Compaction, compaction_data, compaction_of, seq_of, view_items
 from plimsoll.session.level_log import log_level_change
 from plimsoll.session.message_cache import MessageCache
+from plimsoll.session.reading import LogReader
 from plimsoll.session.settings import Kept
 from plimsoll.session.usage_reports import Estimates, Sent, warn_of_excess
 from plimsoll.store.copying import fork
@@ -98,18 +98,9 @@ class SessionRecorder:
         known = kept.knowledge
         self.state = ViewState.of(log, meter.format, meter.count_message, known=known.is_recorded, newest=newest)
         self.state.format_fixed = known.is_fixed
-        itself = ref(self)  # a cycle would keep a dropped session until a garbage collection
-
-        def history() -> History:
-            if (recorder := itself()) is None:
-                raise SessionClosed(log.name, path=log.where)
-            return recorder.state.history
-
-        self.message_cache = MessageCache(lambda start, stop: history().gathered([(start, stop)]), kept.storage)
-        self._ledgers = Ledgers(
-            lambda seq: unpacked(compaction_at(log, seq).data)["ledger"],
-            lambda seq: extend_by_position(history().decoded(0, (compaction_at(log, seq).data["covers"] or (0, 0))[1])),
-        )
+        reader = LogReader(self)
+        self.message_cache = MessageCache(reader.messages, kept.storage)
+        self._ledgers = Ledgers(reader.ledger, reader.ledger_anew)
         self.calibrate()
 
     # --- reading

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from plimsoll.compaction.entries import Entries, same_rows
+from plimsoll.compaction.entries import Entries, Row, same_rows
 from plimsoll.compaction.settle import is_placeholder
 from plimsoll.compaction.tally import Tally
 from plimsoll.compaction.view_message import ViewMessage
@@ -53,17 +53,18 @@ class Estimates:
     """Uncorrected counts of a session's requests. Each request extends the one before, so only new messages are counted."""
 
     def __init__(self) -> None:
-        self._request = Entries()
-        self._sizes: list[int] = []
+        self._rows: Sequence[Row] = ()
+        """Those of the last request."""
+        self._sizes: Sequence[int] = ()
         """Tokens of the first 0, 1, 2... messages of the requests."""
 
     def of(self, request: Entries, meter: ContextMeter) -> int:
         """Tokens of a request, as in `meter.estimated`."""
-        same = same_rows(self._request.rows, request.rows)
+        same = same_rows(self._rows, request.rows)
         added = meter.estimates([entry.message for entry in request[same:]])
         known = self._sizes[same] if self._sizes else added[0]
         self._sizes = [*self._sizes[:same], *(known + size - added[0] for size in added)]
-        self._request = request
+        self._rows = request.rows
         return self._sizes[-1]
 
 
@@ -71,7 +72,7 @@ def sent_now(state: ViewState, messages: int) -> Sent:
     """The current view as handed out, with `messages` messages in the session."""
     return Sent(
         tally=state.tally,
-        entries=len(state.entries),
+        entries=len(state.entries.rows),
         settled=() if state.normalizer.is_settled else state.sendable(),
         messages=messages,
         event=state.event,

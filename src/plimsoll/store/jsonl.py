@@ -28,7 +28,7 @@ from plimsoll.store.jsonl_lines import JsonlLines
 from plimsoll.store.lock import Lock
 from plimsoll.store.log import Clock, Log, wall_clock_ms
 from plimsoll.store.log_file import LogFile
-from plimsoll.store.os_calls import OsCalls, store_errors, write_all
+from plimsoll.store.os_calls import OS_CALLS, OsCalls, store_errors, write_all
 from plimsoll.store.paths import absolute, folder_of, name_of, safe_name
 from plimsoll.store.sorted_lines import SortedLines
 
@@ -55,7 +55,7 @@ class JsonlStore:
     ) -> None:
         self.where = absolute(path, field="store")
         self._durable = durability == "fsync"
-        self._calls = OsCalls() if calls is None else calls
+        self._calls = OS_CALLS if calls is None else calls
         self._clock = clock
 
     def sessions(self, *, archived: bool = False) -> list[SessionInfo]:

@@ -127,6 +127,7 @@ class LogFile:
 
     def append(self, data: bytes, end: int, *, durable: bool) -> None:
         """Write bytes at `end`, which must be the end of the file. On failure the file is cut back to `end`."""
+        self._decoded = None
         try:
             fd = self.fd
             here = self._calls.stat(fd)

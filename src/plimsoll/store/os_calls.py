@@ -104,3 +104,7 @@ def store_error(error: OSError, path: str) -> StoreFull | StoreUnusable:
     if error.errno in _READ_ONLY:
         return StoreUnusable(path, reason="permission to read or write denied")
     return StoreUnusable(path, reason=error.strerror or type(error).__name__)
+
+
+OS_CALLS: Final = OsCalls()
+"""The calls themselves."""
