@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 
 from plimsoll.compaction.entries import Entries, tokens_from
 from plimsoll.compaction.view_message import CountMessage, ViewMessage
-from plimsoll.light.dataclass import replace
 
 AWAKE_MESSAGES = 4
 """The newest messages do not rest: the next view is joined to them."""

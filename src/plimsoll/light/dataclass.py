@@ -1,9 +1,9 @@
 """A `dataclass` decorator like that of the standard library that makes classes faster, and what goes with it.
 
 Importing plimsoll makes about a hundred classes. For each the standard decorator compiles up to eight functions, and its module
-imports `inspect`. This one compiles only `__init__`, once the class has been called some times: most of a process never are. The
-other methods are shared by all. What the functions of the standard library read (`fields`, `replace`, `asdict`) is made when one of them
-asks; the functions here are for classes that the decorator here has made.
+imports `inspect`. This one compiles only `__init__`, once the class has been called some times: most of a process never are.
+The other methods are shared by all. What the functions of the standard library read (`fields`, `replace`, `asdict`) is made
+when one of them asks; the functions here are for classes that the decorator here has made.
 """
 
 from __future__ import annotations
