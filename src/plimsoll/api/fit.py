@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from plimsoll.compaction.meter import ContextMeter, checked_tools, meter_for
 from plimsoll.compaction.result import Fitted, Report
@@ -18,6 +18,7 @@ from plimsoll.formats.intake import decode_received, received
 from plimsoll.formats.registry import decode_all, format_of
 from plimsoll.formats.system_text import checked_system, repaired, system_message
 from plimsoll.formats.wire import copied, copied_value
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.policy.validation import text_or_none
 from plimsoll.tokens.counter import counter_for, message_counter_for
 from plimsoll.tokens.registry import DEFAULT_MODEL

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from plimsoll.light.brief import Fact, JsonReady, ShortRepr, pluralize, size_change
 from plimsoll.light.dataclass import dataclass, field, replace
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.message import FormatName, M
 
 if TYPE_CHECKING:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import dropwhile, groupby
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from plimsoll.compaction.tool_names import ToolNames
 from plimsoll.conversations.prefix import Digest, Listing, digest, is_answer, is_system
 from plimsoll.errors import PlimsollError
 from plimsoll.formats.inner_calls import Called, calls_in, joined_answer, results_for
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.message import FormatName
 
 INNER_TOOLS: Final = ToolNames("plimsoll_recall", "plimsoll_read")

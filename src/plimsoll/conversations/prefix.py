@@ -7,10 +7,11 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from operator import eq
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from plimsoll.formats.wire import plain
 from plimsoll.light.dataclass import dataclass
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.limits import NESTING_DEPTH_MAX
 
 _SYSTEM: Final = ("system", "developer")

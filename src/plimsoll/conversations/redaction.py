@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from plimsoll.formats.provenance import tag_of
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
 
 

@@ -6,10 +6,11 @@ A caller that marks the newest message on each turn accumulates marks. The histo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from plimsoll.formats.checks import Findings
 from plimsoll.formats.rules import RULES
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.message import Message, ToolResult, Wire
 
 _FIELD: Final = "cache_control"

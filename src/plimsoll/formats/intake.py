@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, NamedTuple, TypeGuard
+from typing import Any, Final, TypeGuard
 
 from plimsoll.errors import FormatError
 from plimsoll.formats.detect import refuse_calls_of_another
 from plimsoll.formats.format import Format
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import exact, objects_of
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.message import FormatName, Message, Wire
 
 _CONVERTERS: Final = {

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from plimsoll.formats.wire import object_in, objects_of
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.message import FormatName
 
 EVENT_SIZE_BYTES_MAX: Final = 8 * 1024 * 1024

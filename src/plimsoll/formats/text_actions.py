@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
 
 _FENCED = regex(r"```([\w+-]{0,20})[^\S\n]{0,8}\n(.*)\n?```\s{0,8}\Z", re.DOTALL)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple
 
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex, rows_of
 from plimsoll.limits import MEMORIES_MAX
 from plimsoll.recall.words import stem, words

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple, cast
+from typing import cast
 
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex, rows_of
 from plimsoll.memory.wording_en import EN, PARTS
 from plimsoll.memory.wording_zh import ZH

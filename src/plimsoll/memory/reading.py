@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, get_args
+from typing import Any, get_args
 
 from plimsoll.compaction.task import SummaryFailed, SummaryReply, SummaryRequest
 from plimsoll.formats.wire import json_in
 from plimsoll.light.dataclass import dataclass
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
 from plimsoll.limits import MEMORY_TEXT_CHARS_MAX
 from plimsoll.memory.scopes import Scopes

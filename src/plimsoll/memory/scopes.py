@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 from urllib.parse import quote
 
 from plimsoll.environment.workspace import workspace_context
 from plimsoll.errors import SettingError
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.policy.validation import short_repr
 
 Project: TypeAlias = "str | os.PathLike[str] | bool | None"

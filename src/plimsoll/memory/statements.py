@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from plimsoll.formats.provenance import verified_notice
 from plimsoll.formats.text_tools import OUTPUT_NAMES, is_output
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
 from plimsoll.limits import MEMORY_TEXT_CHARS_MAX
 from plimsoll.memory.patterns import PROJECT, REMEMBER, WORDINGS, cues_in

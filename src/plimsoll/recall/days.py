@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import re
 from calendar import monthrange
-from typing import NamedTuple
 
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.dates import day_in
 

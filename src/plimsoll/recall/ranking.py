@@ -11,8 +11,8 @@ import heapq
 import re
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
 from plimsoll.limits import RECALL_QUERY_CHARS_MAX, RECALL_QUERY_TERMS_MAX, RECALL_QUERY_WORK_MAX
 from plimsoll.recall.cues import Cues, cues_of, strings_of

@@ -14,8 +14,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import accumulate, chain, repeat
-from typing import Final, NamedTuple
+from typing import Final
 
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.recall.units import kinds_of, unit_ends
 from plimsoll.recall.words import Terms
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from typing import Any, NamedTuple
+from typing import Any
 
 from plimsoll.compaction.bound import unbound_at
 from plimsoll.compaction.entries import Entries
@@ -19,6 +19,7 @@ from plimsoll.compaction.tally import RESTING_MESSAGES, Tally
 from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.formats.format import Format
 from plimsoll.light.dataclass import dataclass, field, replace
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.message import Message, Wire
 from plimsoll.policy.budget import Level
 from plimsoll.protocols import Record, SessionLog

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from errno import EPIPE
 from os import environ, strerror
-from typing import TYPE_CHECKING, Literal, NamedTuple, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Literal, TextIO, TypeAlias
 from unicodedata import combining, east_asian_width
 
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.report.neutral import one_line
 
 if TYPE_CHECKING:

@@ -6,10 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from plimsoll.errors import PlimsollError, SessionNotFound, SessionSkipped, SettingError, UnsafeName, warn
 from plimsoll.light.dataclass import replace
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.limits import RECALL_SEGMENT_CHARS_MAX
 from plimsoll.policy.validation import one_of, short_repr
 from plimsoll.protocols import SessionLog, Store, TokenCounter

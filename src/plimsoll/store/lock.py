@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import zlib
 from contextlib import suppress
-from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from plimsoll.errors import SessionBusy, StoreUnusable, on_failure
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
 from plimsoll.store.folder import NEEDS_POSIX, Folder
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
 
 from plimsoll.errors import StoreUnusable
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.limits import RECORD_SIZE_BYTES_MAX
 from plimsoll.protocols import Record
 from plimsoll.store.landmarks import Landmarks

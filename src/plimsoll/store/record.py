@@ -14,11 +14,12 @@ import re
 import zlib
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NoReturn
 
 from plimsoll.errors import FormatError, LimitExceeded
 from plimsoll.formats.wire import ascii_text
 from plimsoll.light.dataclass import dataclass
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
 from plimsoll.limits import RECORD_NESTING_MAX, RECORD_NODES_MAX, RECORD_SIZE_BYTES_MAX
 from plimsoll.protocols import Record, RecordDraft

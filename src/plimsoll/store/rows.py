@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.protocols import Record
 from plimsoll.store.landmarks import Landmarks
 from plimsoll.store.log import Tail

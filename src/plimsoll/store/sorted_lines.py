@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from plimsoll.light.dataclass import replace
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.protocols import Damage, Record
 from plimsoll.store.folder import Folder
 from plimsoll.store.jsonl_lines import JsonlLines

@@ -7,8 +7,9 @@ from functools import reduce
 from itertools import chain
 from math import exp
 from operator import or_
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
 from plimsoll.summary.kept import kept
 from plimsoll.summary.ledger.fact import LIST, is_recalled, speaker_of

@@ -6,8 +6,9 @@ import re
 from collections import Counter
 from itertools import chain
 from math import log
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
 from plimsoll.summary.kept import kept
 from plimsoll.summary.ledger.fact import is_recalled, topic_of

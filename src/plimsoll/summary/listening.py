@@ -10,8 +10,9 @@ from functools import reduce
 from itertools import chain
 from math import exp
 from operator import or_
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.summary import vocabulary
 from plimsoll.summary.ledger.fact import LIST, is_recalled, speaker_of, speakers_of
 from plimsoll.summary.vocabulary import SIGN_SUMS, SIGNS

@@ -7,10 +7,11 @@ is marked as data.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from plimsoll.errors import CannotFit
 from plimsoll.light.brief import pluralize
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
 from plimsoll.message import Message, Text, ToolCall, ToolResult
 from plimsoll.summary.excerpt import level

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
 
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from heapq import heapify, heappop, heapreplace
 from math import sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
 from plimsoll.summary.item import Item
 from plimsoll.summary.kept import kept

@@ -7,10 +7,11 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from plimsoll.errors import SettingError, UnknownModelWarning, warn
 from plimsoll.light.dataclass import dataclass, replace
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.packages import package_file
 from plimsoll.light.regex import regex
 from plimsoll.limits import REGISTRY_FILE_SIZE_BYTES_MAX, REGISTRY_WARNINGS_MAX, SETTING_TOKENS_MAX

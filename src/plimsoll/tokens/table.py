@@ -34,12 +34,16 @@ _MERGED_BYTES: Final = 12
 """Each so many bytes of a piece are one more unit for every byte of it."""
 
 _PATTERNS: Final = {
-    "o200k_base": r"[^\r\n{letter}0-9]?(?:[A-Z{both}]*[a-z{both}]+|[A-Z{both}]+[a-z{both}]*){contraction}?+"
+    "o200k_base": r"{word}{contraction}?+"
     r"|[0-9]{{1,3}}+| ?[^{space}{letter}0-9]++[\r\n/]*+|[{space}]*[\r\n]++|[{space}]+(?![^{space}])|[{space}]+",
     "cl100k_base": r"{contraction}|[^\r\n{letter}0-9]?[{letter}]++|[0-9]{{1,3}}+| ?[^{space}{letter}0-9]++[\r\n]*+"
     r"|[{space}]+\Z|[{space}]*[\r\n]|[{space}]+(?![^{space}])|[{space}]",
 }
 """The patterns of OpenAI's tiktoken, on text in which each character stands for its kind."""
+
+_ASCII_WORD: Final = r"[^\r\nA-Za-z0-9]?+(?:[a-z]++|[A-Z]++[a-z]*+)"
+_WORD: Final = r"[^\r\nA-Za-z\x010-9]?(?:[A-Z\x01\x02]*[a-z\x01\x02]+|[A-Z\x01\x02]+[a-z\x01\x02]*)"
+"""A word, and what stands before it. In ASCII no character is both upper and lower case, so that nothing is tried a second time."""
 
 _CONTRACTION: Final = r"(?:'(?:[sStTmMdD]|[rR][eE]|[vV][eE]|[lL][lL]))"
 _ASCII_LINE: Final = r"[\x00-\x09\x0b-\x7f]*+\n"
@@ -58,9 +62,9 @@ _BLOCKS_CHARS_MIN: Final = 200
 @cache
 def _pattern(vocabulary: str, *, is_ascii: bool) -> re.Pattern[str]:
     """The pattern for ASCII text, which stands for itself, or for stand-ins, of which 1 is a letter without case and 2 a mark."""
-    letter, both = ("A-Za-z", "") if is_ascii else ("A-Za-z\x01", "\x01\x02")
+    letter, word = ("A-Za-z", _ASCII_WORD) if is_ascii else ("A-Za-z\x01", _WORD)
     form = _PATTERNS[vocabulary]
-    return re.compile(form.format(letter=letter, both=both, space=r" \t-\r", contraction=_CONTRACTION))
+    return re.compile(form.format(letter=letter, word=word, space=r" \t-\r", contraction=_CONTRACTION))
 
 
 @cache

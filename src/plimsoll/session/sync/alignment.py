@@ -10,9 +10,10 @@ import json
 from bisect import bisect_left
 from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from plimsoll.light.dataclass import dataclass, replace
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.message import Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
 SEARCH_MESSAGES_MAX = 64

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from plimsoll.errors import FormatError
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.limits import LEDGER_WORDS_CHARS_MAX
 from plimsoll.summary.ledger.fact import (
     BEFORE_ALL,

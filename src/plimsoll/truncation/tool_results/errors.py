@@ -10,8 +10,9 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from itertools import accumulate
 from math import log2
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
 
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from plimsoll.light.brief import pluralize
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
 from plimsoll.truncation.boundaries import word_after, word_before
 from plimsoll.truncation.marker import GAP_START

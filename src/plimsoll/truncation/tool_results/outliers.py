@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from itertools import chain
 from math import log2
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.limits import TOOL_ARGUMENT_DEPTH_MAX
 from plimsoll.truncation.json_text import Path
 from plimsoll.truncation.tool_results.errors import containing, severity

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from math import log2
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
 from plimsoll.truncation.boundaries import word_after, word_before
 from plimsoll.truncation.tool_results.errors import containing
