@@ -16,6 +16,7 @@ from plimsoll.formats.requests import RequestParts
 from plimsoll.formats.wire import copied
 from plimsoll.light.dataclass import dataclass
 from plimsoll.session.sync.snapshot import snapshot
+from plimsoll.transcripts.lines import text_in, text_of, title
 
 LISTS_MAX: Final = 16
 """Lists of which it is remembered what they say."""
@@ -32,6 +33,17 @@ class RequestContent:
     system: SystemText
     redaction: Redaction
     listing: Listing
+
+    @property
+    def title(self) -> str | None:
+        """How the first request begins, without what a program put before it in tags; None without one."""
+        for message in self.messages:
+            content = message.get("content") if message.get("role") == "user" else None
+            for block in content if isinstance(content, list) else [content]:
+                text = (text_of(block) or text_in([block])).strip()
+                if text and not text.startswith("<"):
+                    return title(text)
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,15 +89,14 @@ class HostConversation:
         self._rename = rename
         self._session: Session | None = None
         self._model: str | None = None
-        self._limit_tokens: int | None = None
-        """What the provider was found to take, where that is less than the budget."""
+        self._limit_tokens: int | None = None  # what the provider was found to take, where that is less than the budget
         self._credentials: tuple[str, ...] = ()
         self._number = 0
         self._is_repaired = False
         self._inner = InnerCalls()
         self._moved: str | None = None  # why the session has another name now, until that was said
-        self._is_recovered = False
-        """True once the searches of an earlier time were looked for."""
+        self._title: str | None = None  # how its first request begins
+        self._is_recovered = False  # True once the searches of an earlier time were looked for
 
     @property
     def session(self) -> Session:
@@ -305,6 +304,7 @@ class HostConversation:
             self._shut()
         self._model = model
         allowed = max(1, min(budget, self._limit_tokens or budget) - self._hidden(redaction))
+        self._title = content.title
         session = self.session
         if overflow is not None:
             allowed = self._learn(parts, session, allowed, overflow, model)
@@ -372,7 +372,8 @@ class HostConversation:
         return session
 
     def _taken(self, wait_s: float = 0) -> Session:
-        return taken(self, lambda waits_s: self._settings.open(self.name, self.format, self._model, waits_s), wait_s)
+        about = self.name, self.format, self._model, self._title
+        return taken(self, lambda waits_s: self._settings.open(*about, waits_s), wait_s)
 
 
 def stateless(  # noqa: PLR0913 - what a request is, and what went wrong

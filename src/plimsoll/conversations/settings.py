@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
 from typing import Any, Final
 
 from plimsoll.api.fit import fit
@@ -10,7 +12,7 @@ from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.compaction.result import Fitted
 from plimsoll.conversations.content import ContentReader
 from plimsoll.conversations.inner import INNER_TOOLS
-from plimsoll.errors import PlimsollError
+from plimsoll.errors import PlimsollError, SessionNotFound
 from plimsoll.formats.requests import RequestParts
 from plimsoll.light.dataclass import dataclass, field
 from plimsoll.message import FormatName
@@ -92,9 +94,10 @@ class Settings:
         except (PlimsollError, RecursionError):
             return None
 
-    def open(self, name: str, format: FormatName, model: str | None, wait_s: float = 0) -> Session:
-        """Open the session of a conversation. Raises StoreError."""
-        return open_session(
+    def open(self, name: str, format: FormatName, model: str | None, title: str | None, wait_s: float) -> Session:
+        """Open the session of a conversation. A new one gets the title. Raises StoreError."""
+        opening = partial(
+            open_session,
             name,
             store=self.store,
             model=model,
@@ -106,6 +109,10 @@ class Settings:
             wait_s=wait_s,
             recall_tools=INNER_TOOLS._asdict() if self.recall_tools else False,
         )
+        if title is not None:
+            with suppress(SessionNotFound):
+                return opening(create=False)
+        return opening(title=title)
 
 
 def chosen_policy(policy: PolicyChoice | None) -> Policy:

@@ -179,6 +179,26 @@ def test_conversations_are_found_again_after_a_restart(tmp_path):
         assert prepared.body["messages"][: len(before)] == before
 
 
+def test_a_session_has_the_beginning_of_the_first_request_as_its_title(tmp_path):
+    """So that lists of sessions say which conversation is which. A title that somebody gave stays."""
+    note = {"type": "text", "text": "<system-reminder>Be kind.</system-reminder>"}
+    asked = {"type": "text", "text": "List the boats\nin the harbour"}
+    bodies = {
+        "openai-chat": chat([said("system", "Be brief."), said("user", "Mend the lamp")]),
+        "anthropic": {"max_tokens": 100, "messages": [{"role": "user", "content": [note, asked]}]},
+        "openai-responses": {"input": "Tie a knot"},
+    }
+    with Conversations(tmp_path) as kept:
+        for format, body in bodies.items():
+            assert kept.prepare(body, format=format).problem is None
+    titles = {found.title: found.name for found in plimsoll.sessions(tmp_path)}
+    assert set(titles) == {"Mend the lamp", "List the boats in the harbour", "Tie a knot"}
+    plimsoll.open(titles["Mend the lamp"], store=tmp_path, title="Lamps").close()
+    with Conversations(tmp_path) as kept:
+        kept.prepare(bodies["openai-chat"])
+    assert {found.title for found in plimsoll.sessions(tmp_path)} == {"Lamps", *titles} - {"Mend the lamp"}
+
+
 def test_open_sessions_are_bounded(tmp_path):
     """Those used longest ago are closed, and opened again when they are needed."""
     with Conversations(tmp_path, open_max=2) as kept:
