@@ -9,6 +9,7 @@ import random
 import statistics
 import sys
 import sysconfig
+import unicodedata
 import uuid
 from typing import Self
 
@@ -199,6 +200,35 @@ def test_repeated_slices_of_samples_are_safe(vocabulary: str) -> None:
             ratios.append(guess.upper(repeated) / truth.count(repeated))
     assert sum(ratio < 1 for ratio in ratios) < 0.03 * len(ratios)
     assert min(ratios) > 0.6
+
+
+@pytest.mark.parametrize("vocabulary", VOCABULARIES)
+@pytest.mark.parametrize(
+    ("first", "size", "most"),
+    [
+        (0x00C0, 64, 1.1),  # Latin letters with marks
+        (0x0100, 128, 1.1),
+        (0x1EA0, 96, 1.1),
+        (0x0430, 32, 3.0),
+        (0x0E01, 46, 3.0),
+        (0x09A0, 16, 3.0),
+        (0x10E0, 16, 3.0),
+        (0x2510, 16, 3.0),
+        (0x2700, 128, 3.0),
+        (0x1F080, 16, 3.0),
+    ],
+)
+def test_text_of_no_language_is_within_the_documented_factor(
+    first: int, size: int, most: float, vocabulary: str
+) -> None:
+    """Random letters of one block, in one run or as words, are at most so many times above `upper`."""
+    chance = random.Random(first)
+    letters = [chr(code) for code in range(first, first + size) if unicodedata.category(chr(code)) != "Cn"]
+    guess, truth = EstimatingCounter(vocabulary), exact_counter(vocabulary)
+    for width in (5, 1_000):
+        text = " ".join("".join(chance.choices(letters, k=width)) for _ in range(1_000 // width))
+
+        assert truth.count(text) <= most * guess.upper(text)
 
 
 @pytest.mark.spec("S2-07")
