@@ -217,3 +217,23 @@ def test_a_file_given_as_bytes_grows(tmp_path):
     with plimsoll.open("x", store=tmp_path) as session:
         assert (len(session.notes("source")), session.damage) == (2, ())
     assert plimsoll.verify("x", tmp_path).ok
+
+
+def test_an_update_parses_each_state_of_the_file_once(tmp_path, monkeypatch):
+    """What was imported and what is there now, and only the new messages are stored; an unchanged file is not parsed at all."""
+    parsed: list[int] = []
+
+    def counting(raw):
+        parsed.append(len(raw))
+        return load_file(raw)
+
+    for module in ("source", "update"):
+        monkeypatch.setattr(f"plimsoll.session.transfer.{module}.load_file", counting)
+    lines = claude_file().splitlines(keepends=True)
+    shorter, whole = b"".join(lines[:-1]), b"".join(lines)
+    with import_file(shorter, name="grown", store=str(tmp_path)) as session:
+        assert session.update(shorter) == 0
+        assert parsed == []
+        assert session.update(whole) == 1
+        assert sorted(parsed) == [len(shorter), len(whole)]
+        assert len(session.history()) == 4

@@ -52,7 +52,7 @@ def export(recorder: SessionRecorder, *, to: str | None, at: str | None = None) 
     for tool in TOOLS:
         if to == tool:
             is_edited = recorder.state.history.is_edited
-            return _file(recorder, None if is_edited else SourceFile.of(recorder), tool, at)
+            return _file(recorder, None if is_edited else next(iter(SourceFile.states(recorder)), None), tool, at)
     for format in FORMATS:
         if to == format:
             return convert(recorder.history(), to=format, format=recorder.meter.format.name)
@@ -86,7 +86,8 @@ def export_in_place(
     recorder: SessionRecorder, *, to: str | None, path: str | PathLike[str] | None, at: str | None
 ) -> Exported:
     """Write the session over the file it was imported from, and note that the file now contains the view."""
-    newest = SourceFile.of(recorder)
+    states = SourceFile.states(recorder)
+    newest = next(iter(states), None)
     if recorder.state.history.is_edited:
         raise SettingError(
             "in_place", "messages were removed or changed since the file was read; name another file to write"
@@ -101,7 +102,7 @@ def export_in_place(
     held = read_file(file)
     if is_archive(held):
         raise SettingError("in_place", "compressed files cannot be written; name another file to write")
-    source = SourceFile.of(recorder, held) or newest
+    source = SourceFile.held(states, held)
     exported = _checked(_file(recorder, source, source.tool, at), source.tool)
     if exported.losses:
         raise ViewDiffers(source.tool)

@@ -40,15 +40,9 @@ class SourceFile:
     log: SessionLog
 
     @classmethod
-    def of(cls, recorder: SessionRecorder, held: bytes | None = None) -> SourceFile | None:
-        """The file of a session, or None.
-
-        `held` is the file's current content, which may be an earlier state, restored or never overwritten. Returns the newest
-        state that is a prefix of it, else the newest of all.
-        """
-        found = [cls._noted(note, recorder.log) for note in reversed(recorder.notes(SOURCE))]
-        known = (source for source in found if held is not None and held.startswith(source.raw))
-        return next(known, found[0] if found else None)
+    def states(cls, recorder: SessionRecorder) -> list[SourceFile]:
+        """The file of a session in all its states, the newest first; empty for a session that was not imported."""
+        return [cls._noted(note, recorder.log) for note in reversed(recorder.notes(SOURCE))]
 
     @classmethod
     def _noted(cls, note: Mapping[str, Any], log: SessionLog) -> SourceFile:
@@ -74,6 +68,14 @@ class SourceFile:
         """The parsed file; None if it cannot be read as a tool's session."""
         found = load_file(self.raw)
         return found if isinstance(found, Transcript) else None
+
+    @staticmethod
+    def held(states: Sequence[SourceFile], held: bytes) -> SourceFile:
+        """The newest state that the file's current content begins with, else the newest of all.
+
+        The content may be of an earlier state, restored or never overwritten.
+        """
+        return next((source for source in states if held.startswith(source.raw)), states[0])
 
     def position(self, index: int) -> int | None:
         """Position in the session of a message of the file, or None."""

@@ -24,25 +24,26 @@ from plimsoll.transcripts.values import Transcript
 
 def update(recorder: SessionRecorder, given: str | PathLike[str] | bytes | None) -> int:
     """Take in what was added to a session's file, as described at `Session.update`. Returns the number of new messages."""
-    newest = SourceFile.of(recorder)
-    if newest is None or newest.transcript is None:
+    states = SourceFile.states(recorder)
+    if not states:
         raise SettingError("update", "the session was not imported from a file of Claude Code, Codex or pi")
+    newest = states[0]
     file = newest.path if given is None else given
     if file is None:
         raise SettingError("source", "the path of the file is unknown, because it was read from bytes; give it")
     where = newest.path or recorder.log.name if isinstance(file, bytes) else fspath(file)
     path = newest.path if isinstance(file, bytes) or not Path(file).is_file() else os.path.realpath(where)
     raw = unpacked(file)
-    source = SourceFile.of(recorder, raw) or newest
+    source = SourceFile.held(states, raw)
+    if raw == source.raw:
+        if path != newest.path:
+            recorder.note({**source.note, "path": path})
+        return 0
     found = load_file(raw) if raw.startswith(source.raw) else None
     if not isinstance(found, Transcript) or source.transcript is None or found.tool != source.tool:
         reason = "it no longer begins with what was imported; import it as a session of its own"
         raise SourceChanged(where, reason=reason)
-    if raw != source.raw:
-        return _Update(recorder, source, source.transcript, found).take_in(where, raw, path)
-    if path != newest.path:
-        recorder.note({**source.note, "path": path})
-    return 0
+    return _Update(recorder, source, source.transcript, found).take_in(where, raw, path)
 
 
 class _Update:
@@ -63,7 +64,7 @@ class _Update:
         recorder, since = self._recorder, self._same + self._count_known(where)
         before = list(recorder.state.entries)
         fresh = self._new.messages[since:]
-        recorder.append([one.wire for one in fresh], times_ms(self._new)[since:])
+        recorder.append((), times_ms(self._new)[since:], read=[one.message for one in fresh])
         note = self._source.grown(recorder, raw, self._runs, path=path)
         kept, adoption = self._next_view(before, since)
         entries = [*kept, *as_entries(recorder, adoption)]
