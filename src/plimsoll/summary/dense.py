@@ -24,11 +24,10 @@ if TYPE_CHECKING:
     from plimsoll.summary.ledger import Fact
 
 # A lookahead for the first character makes these patterns fail fast: they are tried at every character of a conversation.
-_CLAUSE = regex(
-    r"(?=[\s–—;.,])(?:\s+[-–—]+\s+|[–—;]\s*|\s*\.\.\.\s*|(?<=[!?])\s+"
-    rf"|{STOP}\s+|, (?i:(?=but |so |which |and (?:it|that|he|she|they|we|i|now) )))"
-)
-_SEPARATORS = (", ", ". ", "! ", "? ", " -", "...", ";", "–", "—")
+_CLAUSE = regex(rf"(?=[\s–—;.])(?:(?<=[^\W\d])[–—](?=[^\W\d])|;\s*|\s*\.\.\.\s*|(?<=[!?])\s+|{STOP}\s+)")
+"""Where a sentence says another thing. A dash between spaces and a conjunction go on with what was said, and keep its subject."""
+
+_SEPARATORS = (". ", "! ", "? ", "...", ";", "–", "—")
 """What `_CLAUSE` splits at has one of these; most sentences have none."""
 
 _CONNECTIVE = regex(

@@ -13,6 +13,7 @@ from operator import or_
 from typing import TYPE_CHECKING
 
 from plimsoll.light.named_tuple import NamedTuple
+from plimsoll.light.regex import regex
 from plimsoll.summary import vocabulary
 from plimsoll.summary.ledger.fact import LIST, is_recalled, speaker_of, speakers_of
 from plimsoll.summary.vocabulary import SIGN_SUMS, SIGNS
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from plimsoll.summary.vocabulary import Reading
 
 ASKS = ("?", "？", "؟")
+
+_NAME_OR_BREAK = regex(r"(?<=[\w,;)’'] )[A-Z][\w'’&-]+|\n")
+"""A word with a capital within a sentence, or the end of a statement."""
 
 _MARGIN = 2
 """The candidates take so many times the room: what is chosen repeats no words, and each is said shorter than it was."""
@@ -109,6 +113,22 @@ def likely(talk: Talk, facts: Sequence[Fact], weights: Sequence[float], chars: i
         left -= len(facts[place].text) + _OVERHEAD_CHARS
         chosen.append(place)
     return sorted(chosen)
+
+
+def taken_up(facts: Sequence[Fact]) -> set[int]:
+    """Return the places of an assistant's statements with a name that the user says later. Linear."""
+    last: dict[str, int] = {}
+    for place, fact in enumerate(facts):
+        if fact.origin == "user":
+            last.update((stem, place) for part in fact.text.split() for stem in vocabulary.read(part)[0])
+    places = [place for place, fact in enumerate(facts) if fact.origin != "user"]
+    found, at = set[int](), 0
+    for name in _NAME_OR_BREAK.findall("\n".join([facts[place].text.replace("\n", " ") for place in places])):
+        if name == "\n":
+            at += 1
+        elif any(last.get(stem, -1) > places[at] for stem in vocabulary.read(name)[0]):
+            found.add(places[at])
+    return found
 
 
 def _asked(facts: Sequence[Fact], asks: Sequence[bool]) -> list[int]:

@@ -92,7 +92,7 @@ SIGNS = {
     "answers": 1.5,
     "generic": -1.0,
     "recalled": 0.5,
-    "list": 0.8,
+    "list": 1.1,
 }
 """By how much, as exponents, signs in a statement change its worth."""
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from plimsoll.message import text_message
 from plimsoll.summary import dense
 from plimsoll.summary.ledger import Ledger, extend
 from plimsoll.summary.ledger.fact import Fact
-from plimsoll.summary.listening import listen
+from plimsoll.summary.listening import listen, taken_up
+from plimsoll.summary.rules import render
 from plimsoll.summary.vocabulary import read, says_something, worth
 
 
@@ -81,3 +84,56 @@ def test_a_task_of_the_user_is_a_question_without_its_mark(text: str, *, is_ques
     (said,) = extend(Ledger.empty(), [text_message("user", text)], 0).of("chat")
 
     assert (said.state == "question") == is_question
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Slow Horses (Apple TV+) - disgraced spies",
+        "QA needs three days, and it is only Mei who knows how",
+        "Andina – ceviche, so we both ate well",
+    ],
+)
+def test_what_goes_on_with_the_same_thing_is_one_statement(text: str) -> None:
+    """Behind a dash between spaces, or a conjunction, stands what is said of what was named in front of it."""
+    assert len(dense.clauses([fact(text)])) == 1
+
+
+def test_a_dash_without_spaces_and_an_ellipsis_begin_another_statement() -> None:
+    """But a range of numbers is one."""
+    assert len(dense.clauses([fact("I sold the blue boat—Ilse bought a red tandem")])) == 2
+    assert len(dense.clauses([fact("I sold the blue boat... Ilse bought a red tandem")])) == 2
+    assert len(dense.clauses([fact("The red tandem costs 300–400 crowns")])) == 1
+
+
+def test_what_an_assistant_names_is_taken_up_where_the_user_says_it_later() -> None:
+    """Of what is recommended the choice of the user counts; what the user named first is no choice."""
+    said = [
+        fact("Where in Portland can we eat?", "user"),
+        fact("In Portland there are Farm Spirit and Harlow.", "assistant")._replace(origin="assistant"),
+        fact("There is also Andina, which serves fish.", "assistant")._replace(origin="assistant"),
+        fact("ok, andina it is", "user"),
+    ]
+
+    assert taken_up(said) == {2}
+
+
+def test_a_chosen_recommendation_and_the_names_of_a_list_come_before_advice(counter: Any) -> None:
+    """In a summary of little room, for the same number of characters."""
+    advice = " ".join(
+        f"Try to {verb} every week before winter." for verb in ("knead", "sieve", "polish", "stretch", "rinse")
+    )
+    texts = [
+        *("Where can we eat fish?", f"{advice} You can reserve a table at Casa Andina. {advice}"),
+        *("andina it is, I booked a table", "Lovely."),
+        *(
+            "And a bakery?",
+            "Here are some bakeries:\n- Nuvrei - croissants\n- Ken's Artisan - sourdough\n- Grand Central - rye",
+        ),
+    ]
+    messages = [text_message("user" if at % 2 == 0 else "assistant", text) for at, text in enumerate(texts)]
+    text = render(extend(Ledger.empty(), messages, 0), tokens_max=90, counter=counter).text
+
+    assert "Casa Andina" in text
+    assert "bakeries: Nuvrei, Ken's Artisan, Grand Central" in text
+    assert "polish" not in text

@@ -24,6 +24,9 @@ _HEADING = regex(
 )
 _FIRST_LINE = regex(r"[ \t#*=-]{0,8}([^\n]{6,80}?)[ \t*=-]{0,8}\n\s{0,8}(?=\S)")
 _FIRST_LINE_CHARS_MAX = 100
+_ITEM = regex(r"\A([^\s:–—-][^:–—\n]{1,50}?) [-–—]{1,2} (?=\S)")
+"""What an item of a list is, in front of what is said of it."""
+
 _ASKS = regex(
     r"(?:what(?! an? )|what['’]s|how|why|explain|give me|(?:re)?write|suggest|recommend|summari[sz]e|translate|create|generate"
     r"|tell me|can you|could you|would you)\b",

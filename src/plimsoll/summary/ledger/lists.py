@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.prose import plain
-from plimsoll.summary.ledger.sentences import has_digit, sentences
+from plimsoll.summary.ledger.sentences import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -67,9 +67,9 @@ def _head(item: str) -> str:
 
 
 def _is_name(head: str) -> bool:
-    """Whether a head names something: it has a capital behind its first word, a number, quotes, or letters without case."""
+    """Whether a head names something: it has a capital behind its first word, quotes, or letters without case."""
     later = head.partition(" ")[2]
-    return any(map(str.isupper, later)) or has_digit(head) or head[0] in "\"'“«„「『《" or head.upper() == head.lower()
+    return any(map(str.isupper, later)) or head[0] in "\"'“«„「『《" or head.upper() == head.lower()
 
 
 def _subject(lead: str) -> str:
