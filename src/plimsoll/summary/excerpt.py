@@ -8,7 +8,7 @@ from plimsoll.summary.ledger.sentences import line, sentences
 
 _GAP = " … "
 _SENTENCE_CHARS_MIN = 12
-"""A shorter sentence is a greeting or a nod."""
+"""A shorter sentence is a greeting or a nod. One in square brackets is a heading."""
 
 _TRUNCATED_CHARS_MAX = 160
 """Below this length, the start of the best sentence is more useful than a complete, less relevant one."""
@@ -50,7 +50,7 @@ def _relevance(sentence: str, order: int) -> float:
         score += 1.0
     if asks(sentence):
         score += 1.0
-    if len(sentence) < _SENTENCE_CHARS_MIN:
+    if len(sentence) < _SENTENCE_CHARS_MIN or (sentence[0] == "[" and sentence[-1] == "]"):
         score -= 1.5
     if sentence.endswith((":", "```")):
         score -= 0.8

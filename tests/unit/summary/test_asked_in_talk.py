@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from plimsoll.formats.registry import decode_all
+from plimsoll.summary.excerpt import excerpt
 from plimsoll.summary.labels import ENGLISH
 from plimsoll.summary.ledger import Ledger, extend
+from plimsoll.summary.ledger.requests import asks
 from plimsoll.summary.sections import requests
 
 
@@ -38,3 +40,18 @@ def test_the_first_message_that_leaves_behind_the_start_is_no_goal() -> None:
 
     assert [item.order[0] for item in requests(extend(Ledger.empty(), messages, 0), ENGLISH, 4_000)] == [0]
     assert requests(extend(Ledger.empty(), messages, 2), ENGLISH, 4_000) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "is_request"), [("今天老板把我的海报改了七遍还不满意", False), ("把我的海报改成蓝色的，再检查标题", True)]
+)
+def test_what_was_changed_is_told_and_what_is_to_change_is_asked(text: str, *, is_request: bool) -> None:
+    """The same verbs stand in both."""
+    assert asks(text) == is_request
+
+
+def test_a_request_is_never_cut_to_its_heading() -> None:
+    """What stands in brackets in front of it says when, not what."""
+    assert excerpt("[2023年4月29日]\n把我的海报改成蓝色的，再检查一遍标题里的字，还有下面的日期。", 24).startswith(
+        "把我的海报"
+    )

@@ -137,3 +137,16 @@ def test_a_chosen_recommendation_and_the_names_of_a_list_come_before_advice(coun
     assert "Casa Andina" in text
     assert "bakeries: Nuvrei, Ken's Artisan, Grand Central" in text
     assert "polish" not in text
+
+
+def test_a_short_sentence_that_names_whom_the_next_one_means_is_joined_to_it() -> None:
+    """A pronoun alone would name nobody."""
+    text = "Tom apologised! He brought me sunflowers. I liked them very much when we met. He smiled. Did he? It rained."
+
+    assert [fact.text for fact in extend(Ledger.empty(), [text_message("user", text)], 0).of("chat")] == [
+        "Tom apologised, He brought me sunflowers.",
+        "I liked them very much when we met.",
+        "He smiled.",
+        "Did he?",
+        "It rained.",
+    ]

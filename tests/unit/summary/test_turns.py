@@ -51,6 +51,30 @@ def test_a_transcript_is_split_and_a_list_of_fields_is_not() -> None:
     assert [turn.name for turn in turns("Price: 5\nSize: 4\nColour: red")] == ["Price"]
 
 
+MAIL = """From: Nadia Ferrante <nadia@example.org>
+To: Piotr Zielinski
+Date: Mon, 4 Mar 2024 09:12
+Subject: Greenhouse sensors
+
+Dear Piotr, we need 48 sensors."""
+
+
+def test_a_mail_is_said_by_who_wrote_it_on_its_day() -> None:
+    """Its header names both; the subject of a reply says nothing new."""
+    reply = MAIL.replace("Subject: ", "Subject: Re: ").replace("From", "Von").replace("Date", "Datum")
+
+    assert turns(MAIL) == [
+        Turn(
+            "Nadia Ferrante",
+            "Nadia Ferrante: Greenhouse sensors.\nDear Piotr, we need 48 sensors.",
+            "Mon, 4 Mar 2024 09:12",
+        )
+    ]
+    assert turns(reply)[0].text == "Nadia Ferrante: Dear Piotr, we need 48 sensors."
+    assert turns(reply)[0].day == "Mon, 4 Mar 2024 09:12"
+    assert turns("From: the start\nI liked it.")[0].name == "From"
+
+
 def test_a_chat_exported_line_by_line_is_summarised_by_day_and_speaker(counter: Any) -> None:
     """What stood in each stamp is said once: the day as a heading, who speaks in front of what they say."""
     people, streets = ("Marco", "Priya"), ("Elm", "Oak", "Ash", "Fir", "Yew", "Bay")

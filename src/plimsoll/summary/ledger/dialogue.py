@@ -27,6 +27,9 @@ _FIRST_LINE_CHARS_MAX = 100
 _ITEM = regex(r"\A([^\s:–—-][^:–—\n]{1,50}?) [-–—]{1,2} (?=\S)")
 """What an item of a list is, in front of what is said of it."""
 
+_PRONOUN = regex(r"(?:He|She|It|They|His|Her|Its|Their)(?=['’]|\s)")
+_SUBJECT_CHARS_MAX = 30
+
 _ASKS = regex(
     r"(?:what(?! an? )|what['’]s|how|why|explain|give me|(?:re)?write|suggest|recommend|summari[sz]e|translate|create|generate"
     r"|tell me|can you|could you|would you)\b",
@@ -88,7 +91,25 @@ def _sentences(found: Sequence[Turn]) -> Iterator[tuple[str, str]]:
         if said and turn.day and turn.day != day:
             day = turn.day
             said[0] = f"{said[0]} ({day})"
-        yield from ((turn.name, sentence) for sentence in said)
+        yield from ((turn.name, sentence) for sentence in _with_subjects(said))
+
+
+def _with_subjects(said: Sequence[str]) -> Iterator[str]:
+    """The sentences; a short one that names what the next one begins with as a pronoun is joined to it."""
+    before = ""
+    for sentence in said:
+        if before and _PRONOUN.match(sentence):
+            yield f"{before.rstrip(' .!')}, {sentence}"
+            before = ""
+            continue
+        if before:
+            yield before
+        is_short = len(sentence) <= _SUBJECT_CHARS_MAX and not sentence.endswith(_QUESTION_ENDS)
+        before = sentence if is_short else ""
+        if not is_short:
+            yield sentence
+    if before:
+        yield before
 
 
 def _dated_line(text: str) -> re.Match[str] | None:

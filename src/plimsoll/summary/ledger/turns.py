@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Sequence
 
 _SPEAKER = regex(r"([A-Z][\w.'-]{0,20}(?: [A-Z][\w.'-]{0,20})?|[a-z][\w.-]{1,15}|#[A-Za-z]\w{0,15}#): ?(?!//)(?=\S)")
@@ -21,6 +21,21 @@ _STAMPED = regex(
     r"(?P<name>(?![-–—]|[\d\s]*:)[^\n:\[\](){}]{1,30}?): ?(?=\S)"
 )
 """`12/03/2023, 18:22 - Anna: `, `[18:22:10] Anna: `."""
+
+_MAIL = regex(
+    r"(?:From|Von|De|От|发件人)[:：] ?(?P<name>[^\n<\[]{1,60}?) ?(?:[<\[][^\n]{0,80})?\n"
+    r"(?P<rest>(?:(?:To|Cc|Bcc|Date|Sent|Subject|Reply-To|An|Datum|Gesendet|Betreff|Para|Fecha|Enviado|Asunto|À|Date|Objet"
+    r"|Кому|Дата|Тема|收件人|抄送|日期|发送时间|主题) ?[:：][^\n]*\n){1,8})\s*",
+    re.IGNORECASE,
+)
+_MAIL_DAY = regex(
+    r"^(?:Date|Sent|Datum|Gesendet|Fecha|Enviado|Дата|日期|发送时间) ?[:：] ?([^\n]+)", re.IGNORECASE | re.MULTILINE
+)
+_MAIL_SUBJECT = regex(
+    r"^(?:Subject|Betreff|Asunto|Objet|Тема|主题) ?[:：](?! ?(?:re|aw|fwd?|wg)\b) ?([^\n]+)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The header of a mail, and of it what names the day and a subject that is no reply's."""
 
 _LINES_MIN = 3
 """Labelled lines, most of all lines and one of the labels at least twice, that make a message a transcript."""
@@ -38,6 +53,8 @@ class Turn(NamedTuple):
 
 def turns(text: str) -> list[Turn]:
     """The turns of a message: one in most of them. Linear."""
+    if (mail := _MAIL.match(text)) is not None:
+        return [_letter(mail, text)]
     first = stamp(text)
     if "\n" in text:
         lines = text.split("\n")
@@ -75,6 +92,13 @@ def _by_line(lines: Sequence[str], labelled: Sequence[tuple[int, re.Match[str]]]
     for (at, match), end in zip(labelled, ends, strict=True):
         found.append(_turn(match, "\n".join(lines[at:end])))
     return found
+
+
+def _letter(mail: re.Match[str], text: str) -> Turn:
+    """What a mail says, by who wrote it, with its subject in front."""
+    day, subject = _MAIL_DAY.search(mail["rest"]), _MAIL_SUBJECT.search(mail["rest"])
+    about = f"{subject[1].strip()}.\n" if subject is not None else ""
+    return Turn(mail["name"], f"{mail['name']}: {about}{text[mail.end() :]}", day[1].strip() if day is not None else "")
 
 
 def _turn(found: re.Match[str], text: str) -> Turn:
