@@ -165,12 +165,12 @@ def arguments_text(value: object) -> str:
     return value if isinstance(value, str) else _spaced({} if value is None else value)
 
 
-def json_in(text: str | bytes, otherwise: Any = None) -> Any:
-    """The JSON value in a text; `otherwise` for invalid JSON and excessive nesting."""
+def json_in(text: str | bytes) -> Any:
+    """The JSON value in a text; None for invalid JSON and excessive nesting."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        return otherwise
+        return None
 
 
 def object_in(text: str | bytes) -> dict[str, Any] | None:

@@ -11,7 +11,7 @@ from plimsoll.light.dataclass import dataclass, field
 from plimsoll.message import FormatName, Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 from plimsoll.records.usage import Usage
 from plimsoll.report.figures import named
-from plimsoll.report.weights import TOOL_RESULTS, begins, kind_of
+from plimsoll.report.weights import begins, kind_of, role_of
 from plimsoll.tokens.framing import MessageCounter, compact_json
 
 
@@ -131,10 +131,9 @@ def _strip(message: Message, counter: MessageCounter, name: str, action: Action 
     tokens = counter.message(message)
     kinds["framing"] = tokens - sum(kinds.values())
     text = "\n\n".join(f"[{label}] {words}" if label else words for label, words in parts_of(message))
-    only_results = bool(message.parts) and all(isinstance(part, ToolResult) for part in message.parts)
     return Strip(
         name=name,
-        role=TOOL_RESULTS if only_results else message.role,
+        role=role_of(message),
         tokens=tokens,
         kinds=kinds,
         begins=begins(message),

@@ -13,6 +13,8 @@ from plimsoll.tokens.framing import MessageCounter
 UNNAMED_TOOL = "(no name)"
 TOOL_RESULTS = "tool results"
 UNSEEN = "not in this file"
+_HEAVIEST_SHOWN = 10
+_BEGINNING_CHARS = 200
 REQUEST = "frame of the request"
 """What each request has once, whatever its messages are: it primes the answer."""
 
@@ -84,7 +86,6 @@ def weigh(  # noqa: PLR0913 - what there is to weigh
     system: Message | None = None,
     places: Sequence[tuple[int, ...]] = (),
     unseen_tokens: int = 0,
-    heaviest: int = 10,
 ) -> WeightTables:
     """Count every part once. `tokens` is what `count_tokens` gives for the same messages, tools and system text.
 
@@ -100,7 +101,7 @@ def weigh(  # noqa: PLR0913 - what there is to weigh
     scales.put_beside("tool definitions", definitions, len(tools))
     scales.put_beside(REQUEST, priming, 0)
     scales.put_beside(UNSEEN, unseen_tokens, 0)
-    largest = sorted(sizes, key=lambda size: -size.tokens)[:heaviest]
+    largest = sorted(sizes, key=lambda size: -size.tokens)[:_HEAVIEST_SHOWN]
     return WeightTables(
         tokens=sum(size.tokens for size in sizes) + definitions + priming,
         unseen_tokens=unseen_tokens,
@@ -130,10 +131,9 @@ class _Scales:
             self.kinds.add(kind_of(part), cost)
             _to_tool(part, cost, self._names, self.tools)
         self.kinds.add("framing", framing)
-        only_results = bool(message.parts) and all(isinstance(part, ToolResult) for part in message.parts)
-        role = TOOL_RESULTS if only_results else message.role
-        self.roles.add(role, tokens if only_results else tokens - results)
-        if results and not only_results:
+        role = role_of(message)
+        self.roles.add(role, tokens if role == TOOL_RESULTS else tokens - results)
+        if results and role != TOOL_RESULTS:
             self.roles.add(TOOL_RESULTS, results, 0)
         return Heaviest(name=name, position=position, role=role, tokens=tokens, begins=begins(message))
 
@@ -153,6 +153,12 @@ def _to_tool(part: Part, tokens: int, names: Mapping[str, str], tools: _Scale) -
             tools.add(part.name or names.get(part.call_id, UNNAMED_TOOL), tokens, 0)
         case _:
             pass
+
+
+def role_of(message: Message) -> str:
+    """Who speaks, in the words of the tables: results of tools are their own, whoever's message they are sent in."""
+    only_results = bool(message.parts) and all(isinstance(part, ToolResult) for part in message.parts)
+    return TOOL_RESULTS if only_results else message.role
 
 
 def kind_of(part: Part) -> str:
@@ -179,16 +185,16 @@ def _names(messages: Iterable[Message]) -> dict[str, str]:
     return {call.id: call.name for message in messages for call in message.calls}
 
 
-def begins(message: Message, chars_max: int = 200) -> str:
+def begins(message: Message) -> str:
     """How a message begins: its text, or the first call or thought where it has none."""
     for part in message.parts:
         match part:
             case Text() if part.text.strip():
-                return part.text.lstrip()[:chars_max]
+                return part.text.lstrip()[:_BEGINNING_CHARS]
             case ToolResult() if part.content.strip():
-                return part.content.lstrip()[:chars_max]
+                return part.content.lstrip()[:_BEGINNING_CHARS]
             case ToolCall():
-                return f"{part.name} {part.arguments}"[:chars_max]
+                return f"{part.name} {part.arguments}"[:_BEGINNING_CHARS]
             case _:
                 continue
-    return next((part.text[:chars_max] for part in message.parts if isinstance(part, Reasoning)), "")
+    return next((part.text[:_BEGINNING_CHARS] for part in message.parts if isinstance(part, Reasoning)), "")

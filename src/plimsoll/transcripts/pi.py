@@ -72,7 +72,7 @@ def _user_side(message: Mapping[str, Any]) -> str | list[Wire] | None:
         case "branchSummary":
             return [{"type": "text", "text": branch_text(text_of(message.get("summary")))}]
         case "compactionSummary":
-            return [{"type": "text", "text": summary_text(text_of(message.get("summary")))}]
+            return [{"type": "text", "text": PI.around(text_of(message.get("summary")))}]
         case _:
             return None
 
@@ -84,11 +84,6 @@ def user_content(content: object) -> str | list[Wire] | None:
     if not isinstance(content, list):
         return None
     return [block for part in content if (block := _text_or_image(part)) is not None]
-
-
-def summary_text(summary: str) -> str:
-    """The tool's text for a compaction's summary."""
-    return PI.around(summary)
 
 
 def branch_text(summary: str) -> str:
@@ -293,7 +288,7 @@ class _Reader:
         if marks:
             compaction = mapping_of(self.nodes[path[marks[-1]]].value)
             turns.append(
-                blocks.ViewTurn(role="user", content=summary_text(text_of(compaction.get("summary"))), index=SUMMARY)
+                blocks.ViewTurn(role="user", content=PI.around(text_of(compaction.get("summary"))), index=SUMMARY)
             )
             shown = [*self._kept(path[: marks[-1]], compaction), *path[marks[-1] + 1 :]]
         for id in shown:

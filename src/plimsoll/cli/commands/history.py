@@ -12,6 +12,7 @@ from plimsoll.report.figures import beside, named, number, when
 from plimsoll.report.terminal import line, table
 
 SHOWN_MAX = 25
+_NAMES_CHARS_MAX = 40
 
 ABOUT = (
     "Those of the tool that it was imported from are among them, with their own times and sizes as that tool counted "
@@ -106,9 +107,9 @@ def _row(compaction: plimsoll.Compaction, tool: str) -> tuple[str | int, ...]:
     )
 
 
-def _short(names: str, chars_max: int = 40) -> str:
+def _short(names: str) -> str:
     """The first of these names, and that there are more."""
-    return names if len(names) <= chars_max else f"{names[:chars_max].rpartition(',')[0]}, …"
+    return names if len(names) <= _NAMES_CHARS_MAX else f"{names[:_NAMES_CHARS_MAX].rpartition(',')[0]}, …"
 
 
 def _reported(usage: plimsoll.Usage) -> str:
