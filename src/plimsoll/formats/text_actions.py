@@ -16,7 +16,8 @@ from plimsoll.light.regex import regex
 _FENCED = regex(r"```([\w+-]{0,20})[^\S\n]{0,8}\n(.*)\n?```\s{0,8}\Z", re.DOTALL)
 _INLINE = regex(r"```([^`\n]{1,400})```[^\S\n]{0,4}\Z")
 _ACTION = regex(
-    r"^\s{0,8}\**action\**:\**\s{0,8}([^\n]{1,4000})(?:\n\s{0,8}\**action input\**:\**\s{0,8}(.{0,8000}))?",
+    r"^\s{0,8}\**action(?: [0-9]{1,3})?\**:\**\s{0,8}([^\n]{1,4000})"
+    r"(?:\n\s{0,8}\**action input(?: [0-9]{1,3})?\**:\**\s{0,8}(.{0,8000}))?",
     re.IGNORECASE | re.MULTILINE | re.DOTALL,
 )
 _BRACKETS = regex(r"([a-z_]\w{0,40})\s?[\[(](.{0,4000})[\])]\s{0,8}\Z", re.IGNORECASE | re.DOTALL)
@@ -26,11 +27,11 @@ _TAG = regex(
 )
 _FIELD_TAG = regex(r"<(?:parameter(?:=|\s{1,4}name=\"))?(\w{1,40})\"?>")
 _LEAD = regex(
-    r"\A\s{0,8}(?:discussion|thought|reasoning)s?:?\s{1,8}|\s{1,8}(?:command|action):?\s{0,8}\Z"
+    r"\A\s{0,8}(?:discussion|thought|reasoning)s?(?: [0-9]{1,3}(?=:))?:?\s{1,8}|\s{1,8}(?:command|action):?\s{0,8}\Z"
     r"|(?:\A|(?<=[.!?\n]))[^.!?\n]{0,60}\b(?:next|following) action\b[^.!?\n]{0,40}\Z",
     re.IGNORECASE,
 )
-_THOUGHT = regex(r"^\s{0,8}\**(?:thought|think|reasoning)s?\**:", re.IGNORECASE | re.MULTILINE)
+_THOUGHT = regex(r"^\s{0,8}\**(?:thought|think|reasoning)s?(?: [0-9]{1,3})?\**:", re.IGNORECASE | re.MULTILINE)
 _CALL_TAGS = regex(
     r"</(?:function|invoke|function_calls|tool_calls?|tool_use|code|action|execute_\w{1,40})>\s{0,8}\Z", re.IGNORECASE
 )

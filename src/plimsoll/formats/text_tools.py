@@ -19,14 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 OUTPUT_NAMES = (
-    r"(?:obs(?:ervation)?s?|(?:command|tool|function|terminal|code|execution|action|shell)[ _-](?:output|result|response|log)s?"
+    r"(?:obs(?:ervation)?s?|(?:command|tool|function|terminal|code|execution|action|shell|query|sql|python|interpreter|environment"
+    r"|cell|api)[ _-](?:output|result|response|log|feedback)s?"
     r"|(?:观察|(?:执行|工具|命令)(?:结果|输出|返回))(?:结果)?)"
 )
 """The pattern of what hosts call an output in its label."""
 
 _LABEL = regex(
     rf"\s{{0,8}}(?:(?:(?:new|current|latest) )?(?:{OUTPUT_NAMES}|(?:terminal|screen|shell) (?:state|screen|contents?))"
-    r"\s?(?:\([^()\n]{0,40}\)\s?)?[:：]\s{0,8}"
+    r"\s?(?:[0-9]{1,3}\s?)?(?:\([^()\n]{0,40}\)\s?)?[:：]\s{0,8}"
     r"|output:\s{0,4}(?=\n```)"
     r"|execution result of \[[^\]\n]{0,80}\]:?\s{0,8}"
     r"|\[[a-z][\w.-]{0,40}(?: for [^\n]{1,300}?)?\] (?:result|output|error):?\s{0,8}"
@@ -60,10 +61,14 @@ _COMMENT = regex(
 _PERSONAL = regex(
     r"\b(?:i|i'[dm]|i've|i'll|my|me|we|our|let's|please|pls|don['’]?t|do not|never|(?:can|could|would) you|instead|actually|also)\b"
     r"|\A\s{0,8}(?:(?:new|next|your|my|the|user) )?(?:task|question|instruction|request|goal|objective|feedback|user|human)s?:"
+    r"|(?:\A|[.!\n])\s{0,8}(?:use|add|skip|stop|make|change|remove|keep|exclude|include|continue|note|write|check|fix|answer|only)\b"
     r"|<(?:task|goal|question|request|instructions?)>|[?？]\s{0,8}\Z|[请不别我你您]",
     re.IGNORECASE,
 )
 """What a person says of himself or asks for, which the output of a program seldom has at its start."""
+
+_RUN_OUTPUTS_MIN = 2
+"""After so many outputs with a mark, an answer with an action in any form is meant for the program that sent them."""
 
 _FAILED = regex(r"\s{0,8}(?:error|exception|traceback|failed|warning|invalid action)\b", re.IGNORECASE)
 _PERSONAL_CHARS, _TYPED_CHARS_MAX = 300, 1_500
@@ -89,28 +94,31 @@ def as_calls(messages: Sequence[Message], start: int) -> Sequence[Message]:
     are not sent.
     """
     made = list(messages)
-    is_answered, has_any = start > 0, False
+    is_answered, outputs = start > 0, 0
     for index, message in enumerate(messages):
         is_answered = is_answered or message.role == "assistant"
         before = messages[index - 1] if index else None
-        if not is_answered or not _holds_output(message, before):
+        if not is_answered or not _holds_output(message, before, is_run=outputs >= _RUN_OUTPUTS_MIN):
             continue
-        id, has_any = f"text-{index}", True
+        id, outputs = f"text-{index}", outputs + 1
         if before is not None and before.role == "assistant" and not before.calls:
             made[index - 1] = _calling(before, id, message.text)
         made[index] = _answering(message, id)
-    if has_any and (newest := messages[-1]).role == "assistant" and not newest.calls and demands_output(newest.text):
+    if outputs and (newest := messages[-1]).role == "assistant" and not newest.calls and demands_output(newest.text):
         made[-1] = _calling(newest, f"text-{len(messages)}", "")
-    return made if has_any else messages
+    return made if outputs else messages
 
 
-def _holds_output(message: Message, before: Message | None) -> bool:
+def _holds_output(message: Message, before: Message | None, *, is_run: bool) -> bool:
+    """Whether a message is an output: by its mark, or as what follows an answer for a program; in a run, any with an action."""
     if message.role != "user" or message.results or not message.text:
         return False
     text = message.text
     if is_output(text):
         return True
-    if before is None or before.role != "assistant" or before.calls or not demands_output(before.text):
+    if before is None or before.role != "assistant" or before.calls:
+        return False
+    if not demands_output(before.text) and not (is_run and action_in(before.text) is not None):
         return False
     return (
         len(text) > _TYPED_CHARS_MAX

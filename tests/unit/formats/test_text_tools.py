@@ -17,6 +17,8 @@ from spent import cpu_s
 OUTPUTS = [
     "OBSERVATION:\ntotal 4",
     "Observation: 4",
+    "Observation 3: The Marrow Bridge is in Ostmark.",
+    "Query result:\nid | name",
     "观察结果：\n4 个文件",
     "工具输出: 4",
     "Tool result (call 3):\nok",
@@ -50,6 +52,7 @@ ACTIONS = [
         *("", "grep", {"pattern": "x"}),
     ),
     ('<tool_call>\n{"name": "grep", "arguments": {"pattern": "x"}}\n</tool_call>', "", "grep", {"pattern": "x"}),
+    ("Thought 2: which?\nAction 2: Lookup[born]", "which?", "Lookup", {"input": "born"}),
     ("THOUGHT: it is there.\nACTION: go to cabinet 4", "it is there.", "go", {"input": "to cabinet 4"}),
     (
         '{"analysis": "The disk is full.", "plan": "Look at it.", "commands": [{"keystrokes": "df -h\\n"}], "done": false}',
@@ -191,6 +194,17 @@ def test_what_follows_an_answer_written_for_a_program_is_its_output(reply: str, 
 
     assert [message.role for message in as_calls(run, 0)] == ["user", "assistant", role]
     assert as_calls(talk, 0) is talk
+
+
+def test_in_a_run_what_follows_a_block_of_code_is_its_output_too() -> None:
+    """Once two outputs had a mark; what a person says to it stays a request."""
+    asked = "So:\n```sql\nSELECT 4\n```"
+    run = _messages(
+        "How many?", asked, "Query result:\n4", asked, "Query result:\n5", asked, "no such column: x", asked
+    )
+    said = [*run, *_messages("Exclude the calls of June."), *_messages("", asked)[1:]]
+
+    assert [message.role for message in as_calls(said, 0)[::2]] == ["user", "tool", "tool", "tool", "user"]
 
 
 def test_what_the_user_says_beside_an_output_stays_the_users() -> None:

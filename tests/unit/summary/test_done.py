@@ -82,6 +82,17 @@ def test_what_came_of_a_call_stays_beside_long_lists_of_ids() -> None:
     assert "enable_roaming(L2): Roaming is on now." in text
 
 
+def test_a_long_refusal_of_a_call_is_kept_beside_what_came_of_others() -> None:
+    """An error says what came of a call however long it is, unlike the whole object that another returns."""
+    long = {"error": "422 Validation Failed", "message": "Reviews may only be requested from collaborators, and " * 2}
+    (fact,) = _read(called("request_reviewers", {"number": 4}, json.dumps(long))).of("identifier")
+    (other,) = _read(
+        called("request_reviewers", {"number": 4}, json.dumps({f"field{n}": "x " * 9 for n in range(9)}))
+    ).of("identifier")
+
+    assert fact.weight > other.weight
+
+
 def test_an_answer_of_one_line_is_a_value_of_its_call() -> None:
     """An id of few digits that a tool returns by itself is kept with the call that asked for it."""
     (fact,) = _read(called("find_user_id_by_email", {"email": "a@b.c"}, "sara_doe_4")).of("identifier")

@@ -294,10 +294,10 @@ def test_calls_that_are_alike_where_their_names_are_cut_are_told_apart():
     )
     groups = {row.text: row.group for row in ranked([*first, *second])}
 
-    assert groups["W-1044 | 318840"].endswith("…) m1")
-    assert groups["W-1044 | 297115"].endswith("…) m3")
+    assert groups["ward | beds; W-1044 | 318840"].endswith("…) m1")
+    assert groups["ward | beds; W-1044 | 297115"].endswith("…) m3")
     alone = {row.text: row.group for row in ranked(first)}
-    assert alone["W-1044 | 318840"].endswith("…)")
+    assert alone["ward | beds; W-1044 | 318840"].endswith("…)")
 
 
 def test_a_yes_or_no_is_no_id():

@@ -31,7 +31,7 @@ _ACTIONS = tuple((action, regex(f"{_WORD_START}(?i:{words})")) for action, words
 _VERBS = (
     "accept|activate|add|apply|approve|assign|block|book|buy|cancel|clean|close|confirm|cool|create|deactivate|delete|deploy|disable"
     "|dispatch|drop|edit|enable|exchange|grant|heat|hold|insert|invite|issue|join|merge|modify|move|order|pay|place|post|publish|purchase|put"
-    "|reboot|refuel|refund|register|reject|release|remove|rename|replace|reply|reserve|reset|resolve|restart|resume|return|revoke"
+    "|reboot|refuel|refund|register|reject|release|remove|rename|replace|reply|request|reserve|reset|resolve|restart|resume|return|revoke"
     "|roll_?back|save|schedule|sell|send|set|share|start|stop|submit|subscribe|suspend|take|toggle|transfer(?!_?to)|unlock"
     "|update|upload|withdraw|write"
 )

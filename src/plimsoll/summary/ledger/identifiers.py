@@ -42,6 +42,8 @@ _TAGGED = regex(r"\A</?[a-z][\w-]*>|</[a-z][\w-]*>\Z")
 _DONE_FACTOR = 2.5
 """How much more a row is worth that says what came of a call which did something."""
 
+_FAILURES = frozenset({"error", "errors", "error_code", "fault"})
+_REPORT_CHARS_MAX = 120
 _SENTENCE_CHARS_MAX = 200
 _DEPTH_MAX = 6
 _FIELD_CHARS_MAX = 90
@@ -78,10 +80,15 @@ def from_json(text: str, label: str, position: int, *, is_done: bool = False) ->
         named = sum(column.endswith(ID_ENDINGS) for column in schema.split(" "))
         coded = sum(map(_is_code, cut.replace(",", " ").split(" ", 60)))
         weight = (1.0 + 0.3 * min(3, named) + 0.25 * min(4, coded)) * (0.4 + 0.6 * spread)
-        weight *= _DONE_FACTOR if is_done and shown is rows[0][2] and len(cut) <= 120 else 1.0
+        weight *= _DONE_FACTOR if is_done and shown is rows[0][2] and _is_report(schema, cut) else 1.0
         heading = f"{label} {name}".strip()
         key = row_key(heading, schema, cut, is_nested=bool(name))
         yield Fact("identifier", key, cut, position, "tool", weight, note=f"{heading}\t{schema}")
+
+
+def _is_report(schema: str, row: str) -> bool:
+    """Return whether a row says what came of a call: a short one, or an error, rather than the whole object."""
+    return len(row) <= _REPORT_CHARS_MAX or not _FAILURES.isdisjoint(schema.split(" "))
 
 
 def from_sentence(text: str, label: str, position: int, *, is_done: bool = False) -> Iterator[Fact]:

@@ -26,6 +26,7 @@ from plimsoll.summary.ledger import (
     files,
     identifiers,
     languages,
+    pages,
     requests,
     symbols,
     wire,
@@ -34,7 +35,7 @@ from plimsoll.summary.ledger import (
 from plimsoll.summary.ledger.draft import LedgerDraft
 from plimsoll.summary.ledger.fact import BEFORE_ALL, Fact, Kind, author_in, is_recalled
 from plimsoll.summary.ledger.material import own_words
-from plimsoll.summary.ledger.prose import claims
+from plimsoll.summary.ledger.prose import claims, shape
 from plimsoll.summary.ledger.sentences import head_and_tail, line
 from plimsoll.summary.ledger.wire import NOTHING, Counts
 
@@ -302,12 +303,17 @@ class _Reader:
             self.draft.add_all(decisions.from_assistant(text, position, final=not has_calls, author=author))
             if said := claims(text[:2_000])[:_STEP_CLAIMS_MAX]:
                 known = self.draft.facts["activity"]
-                step = next((claim for claim in said if _shape(claim) not in known), said[0])
-                self.draft.renew(Fact("activity", _shape(step), line(step, 240), position, "assistant"))
+                step = next((claim for claim in said if shape(claim) not in known), said[0])
+                self.draft.renew(Fact("activity", shape(step), line(step, 240), position, "assistant"))
             self.draft.add_all(symbols.from_text(text, position))
         self.draft.add_all(work.from_assistant(text, position))
         if not has_calls:
             self.draft.heard(text)
+
+    def _wanted(self) -> frozenset[str]:
+        """Return the words of the user's newest request, which a page may say something to."""
+        newest = next(reversed(self.draft.facts["request"].values()), None)
+        return pages.words_of(newest.text) if newest is not None else frozenset()
 
     def _call(self, part: ToolCall, position: int) -> None:
         call = calls.understand(part.name, part.arguments)
@@ -343,6 +349,17 @@ class _Reader:
         if (fact.state == "failed" or len(text) < 1_500) and errors.may_report(text):
             self.draft.add_all(errors.from_result(text, position, family, is_error=is_error))
 
+    def _says(self, call: calls.Call, text: str, position: int, *, is_done: bool) -> bool:
+        """Read the answer of one line, the small table or the page that a tool returned. Return whether that is all of it."""
+        if call.action in ("other", "search") or is_done:
+            self.draft.add_all(identifiers.from_sentence(text, call.brief, position, is_done=is_done))
+        if not pages.answers(call):
+            return False
+        small = list(pages.from_table(text, call, position))
+        is_aside = any(fact.state == "modified" for fact in self.draft.facts["file"].values())
+        self.draft.add_all(small or pages.from_page(text, call, self._wanted(), position, is_aside=is_aside))
+        return bool(small)
+
     def _values(self, call: calls.Call, content: str, text: str, position: int) -> None:
         opening = text[:40].lstrip()[:1]
         is_done = calls.acts(call)
@@ -351,8 +368,8 @@ class _Reader:
             self.draft.add_all(facts)
             if facts:
                 return
-        if call.action in ("other", "search") or is_done:
-            self.draft.add_all(identifiers.from_sentence(text, call.brief, position, is_done=is_done))
+        if self._says(call, text, position, is_done=is_done):
+            return
         if call.action == "search":
             self.draft.add_all(files.in_listing(text, position))
         elif call.action == "delegate":
@@ -367,11 +384,6 @@ class _Reader:
                 self.draft.add_all(files.in_report(text, position))
             elif call.command[:3] in _LISTING_COMMANDS:
                 self.draft.add_all(files.in_listing(text, position))
-
-
-def _shape(step: str) -> str:
-    """Return what steps have in common that are said again for the next page, row or attempt: the words without numbers."""
-    return "".join(mark for mark in step[:80].casefold() if not mark.isdigit())
 
 
 def _scanned(content: str) -> str:

@@ -136,6 +136,11 @@ def is_code(sentence: str) -> bool:
     return _CODE_LINE.match(bare) is not None or bare.endswith(_ENDS_CODE)
 
 
+def shape(step: str) -> str:
+    """Return what steps have in common that are said again for the next page, row or attempt: the words without numbers."""
+    return "".join(mark for mark in step[:80].casefold() if not mark.isdigit())
+
+
 def is_filler(sentence: str) -> bool:
     """Return whether a sentence starts with politeness or with an immediate next step."""
     return _FILLER.match(sentence[:80].lower()) is not None

@@ -1,0 +1,126 @@
+"""What pages and small tables that a tool returned say to what was asked: whole sentences, and rows with their columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from plimsoll.light.regex import regex
+from plimsoll.summary.ledger.commands import failed
+from plimsoll.summary.ledger.fact import Fact
+from plimsoll.summary.ledger.prose import is_code, plain
+from plimsoll.summary.ledger.sentences import has_digit, line, sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from plimsoll.summary.ledger.calls import Call
+
+_PAGE_CHARS_MIN, _PAGE_CHARS_MAX = 200, 12_000
+_SENTENCES_MAX, _SENTENCE_CHARS_MAX = 3, 220
+_SENTENCE_WORDS_MIN, _LINE_WORDS_MIN = 5, 8
+_WEIGHTS = (0.8, 0.7, 0.6)
+"""Of the sentences of a page, best first: as lines that programs printed, in whose section they stand."""
+
+_ASKED_WORD, _WANTED_WORD, _NUMBER, _NAME, _OPENING = 1.0, 0.5, 0.4, 0.2, 0.8
+"""What a word of the call, one of the request, a number, a name and the first place add to a sentence."""
+
+_COUNTED_MAX, _SCORE_MIN = 3, 1.0
+_WORD = regex(r"[^\W\d_]{4,}")
+_NAMED = regex(r"(?<=[a-z,;] )[A-Z][a-zà-ÿ]{2,}")
+_NUMBERED = regex(r"(?<![\w.])[0-9][0-9.,:/-]*")
+_STOPS = (".", "!", ".)", '."', "。", "”", "]", "[…]")
+_NO_PROSE = regex(r"[\[|<>{}#$+*/\\-]|[0-9]{1,6}[:|\t ]|[A-Z_ ]{4,24}:|[^|\n]{0,200}\|")
+"""The start of a line of markup, of a table or of a list of elements, and a label in capitals."""
+
+_TABLE_CHARS_MAX, _TABLE_ROWS_MAX = 320, 9
+_CELLS = regex(r"\s*\|\s*|\t+|\s{2,}")
+_RULE = regex(r"[\s|+:=-]{3,}")
+
+
+_INTERPRETERS = frozenset(
+    "python sql sqlite ipython jupyter run_cell execute_sql run_sql query run_query execute_query code r".split()
+)
+"""Tools that run code or queries, whose small results are what they were asked for."""
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the longer words of a text, without case."""
+    return frozenset(word.casefold() for word in _WORD.findall(text[:2_000]))
+
+
+def answers(call: Call) -> bool:
+    """Return whether a call asks for what a page or a table says: not for a file, nor for what a command of a shell prints."""
+    return not call.paths and (call.action in ("other", "search", "read") or call.name in _INTERPRETERS)
+
+
+def _asked_of(call: Call) -> frozenset[str]:
+    """Return the longer words of a call's arguments."""
+    return words_of(" ".join(value for value in call.arguments.values() if isinstance(value, str)))
+
+
+def from_page(
+    text: str, call: Call, wanted: Collection[str], position: int, *, is_aside: bool = False
+) -> Iterator[Fact]:
+    """Yield the sentences of a page of prose that say most to the words of the call and of the request (`wanted`). Linear.
+
+    One alone where pages are read beside work on files (`is_aside`).
+    """
+    if len(text) < _PAGE_CHARS_MIN:
+        return
+    asked, given = _asked_of(call), "\n".join(value for value in call.arguments.values() if isinstance(value, str))
+    found = [
+        sentence for raw in text[:_PAGE_CHARS_MAX].split("\n") if _is_prose(raw) for sentence in sentences(plain(raw))
+    ]
+    scored = [(_score(sentence, asked, wanted, order), -order, sentence) for order, sentence in enumerate(found)]
+    best = sorted(scored, reverse=True)[: 1 if is_aside else _SENTENCES_MAX]
+    for weight, (score, _, sentence) in zip(_WEIGHTS, best, strict=False):
+        if score >= _SCORE_MIN and sentence not in given:
+            shown = line(sentence, _SENTENCE_CHARS_MAX)
+            yield Fact("identifier", shown, shown, position, "tool", weight, note=f"{call.brief}\t")
+
+
+def _is_prose(raw: str) -> bool:
+    """Return whether a line is of sentences: mostly of words, with a full stop at its end, and neither a row, a label nor code."""
+    bare = raw.strip()
+    if not bare.endswith(_STOPS) or "{" in bare or _NO_PROSE.match(bare) is not None or is_code(bare[:200]):
+        return False
+    words = bare.split(" ")
+    return len(words) > _LINE_WORDS_MIN and sum(map(str.isalpha, words)) * 2 > len(words)
+
+
+def _score(sentence: str, asked: Collection[str], wanted: Collection[str], order: int) -> float:
+    words = words_of(sentence)
+    if not _SENTENCE_WORDS_MIN <= sentence.count(" ") + 1 <= 80:
+        return 0.0
+    numbers, names = len(_NUMBERED.findall(sentence)), len(_NAMED.findall(sentence))
+    return (
+        _ASKED_WORD * min(_COUNTED_MAX, len(words.intersection(asked)))
+        + _WANTED_WORD * min(_COUNTED_MAX, len(words.intersection(wanted)))
+        + _NUMBER * min(_COUNTED_MAX, numbers)
+        + _NAME * min(_COUNTED_MAX, names)
+        + (_OPENING if order == 0 else 0.0)
+    )
+
+
+def from_table(text: str, call: Call, position: int) -> Iterator[Fact]:
+    """Yield a small table as one line, its columns first: what a query for a few rows was made for."""
+    bare = text.strip()
+    if not bare or len(bare) > _TABLE_CHARS_MAX or not has_digit(bare) or failed(bare, is_error=False):
+        return
+    rows = [row for raw in bare.split("\n") if (row := raw.strip(" |\t")) and _RULE.fullmatch(row) is None]
+    cells = [len(_CELLS.split(row)) for row in rows]
+    if (
+        1 < len(rows) <= _TABLE_ROWS_MAX
+        and cells[0] > 0
+        and (max(cells) > 1 or (len(rows) <= _COUNTED_MAX and call.action == "shell"))
+    ):
+        shown = line("; ".join(" | ".join(_CELLS.split(row)) for row in rows), _TABLE_CHARS_MAX)
+        yield Fact(
+            "identifier",
+            f"{call.brief}|{shown}",
+            shown,
+            position,
+            "tool",
+            1.2,
+            note=f"{call.brief}\t",
+        )
