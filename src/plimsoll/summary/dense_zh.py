@@ -47,6 +47,10 @@ _KNOWN = regex(r"(?:知道|清楚|了解|记得|听说过?)[了的呀啊]?\Z")
 _PRAISE = regex(
     r"厉害|不错|喜欢|真好|好棒|值得|推荐|谢谢|有机会|有时间|一定去|想去|打算|去看看|期待|开心|佩服|羡慕|可惜|好的|好了"
 )
+_RECOMMENDED = regex(r"推荐[^，。]{0,12}《")
+_RECOMMENDS = 4.0
+"""What a recommendation of a title is worth more: it is asked about later, unlike the praise of one."""
+
 _KEPT_MAX = 4_096
 """Texts of which each reading is kept: a conversation is rendered several times, with nearly the same statements."""
 
@@ -344,7 +348,9 @@ def _factor(said: _Said) -> float:
         factor *= _DIGITS
     elif _FACTUAL.search(short):
         factor *= _PARTICULAR
-    if _PRAISE.search(short):
+    if _RECOMMENDED.search(short):
+        factor *= _RECOMMENDS
+    elif _PRAISE.search(short):
         factor *= 0.35
     if "你" in short or _ADVICE.search(short):
         factor *= 0.5

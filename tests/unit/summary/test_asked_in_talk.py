@@ -55,3 +55,13 @@ def test_a_request_is_never_cut_to_its_heading() -> None:
     assert excerpt("[2023年4月29日]\n把我的海报改成蓝色的，再检查一遍标题里的字，还有下面的日期。", 24).startswith(
         "把我的海报"
     )
+
+
+def test_what_somebody_gave_the_user_is_no_request() -> None:
+    """The words for `give me` stand in both: what is asked for begins a clause, or follows whom it is asked of."""
+    assert [asks(text) for text in ("老板说要给我发奖金", "给我看看海报", "好的，给我看看海报", "你给我看看")] == [
+        False,
+        True,
+        True,
+        True,
+    ]

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from plimsoll.message import text_message
-from plimsoll.summary import dense
+from plimsoll.summary import dense, dense_zh
 from plimsoll.summary.ledger import Ledger, extend
-from plimsoll.summary.ledger.fact import Fact
+from plimsoll.summary.ledger.fact import LIST, Fact
 from plimsoll.summary.listening import listen, taken_up
 from plimsoll.summary.rules import render
 from plimsoll.summary.vocabulary import read, says_something, worth
@@ -150,3 +150,30 @@ def test_a_short_sentence_that_names_whom_the_next_one_means_is_joined_to_it() -
         "Did he?",
         "It rained.",
     ]
+
+
+def test_of_a_talk_too_long_for_a_ledger_the_users_statements_and_names_in_lists_stay() -> None:
+    """However early they were said; the other sentences of the assistant go first."""
+    advice = " ".join(f"Tip {{0}}.{tip} is to fold sheet {{0}} along edge {tip}." for tip in range(30))
+    books = "Here are some books:\n- The Wager - a wreck\n- Entangled Life - fungi\n- The Perfect Storm - a boat"
+    texts = [f"I adopted kitten number {at}." if at % 2 == 0 else advice.format(at) for at in range(240)]
+    messages = [
+        text_message("user" if at % 2 == 0 else "assistant", text)
+        for at, text in enumerate([*texts[:3], books, *texts[4:]])
+    ]
+    kept = extend(Ledger.empty(), messages, 0).of("chat")
+
+    assert sum(fact.origin == "user" for fact in kept) == 120
+    assert any("Entangled Life" in fact.text for fact in kept if fact.state == LIST)
+    assert len(kept) < 2_500
+
+
+def test_a_recommended_title_is_worth_more_than_a_praised_one() -> None:
+    """Chinese talk has both words in both."""
+    told = [
+        fact("我推荐《解忧杂货店》，东野圭吾写的", "assistant")._replace(position=1),
+        fact("《解忧杂货店》真不错，值得推荐，东野圭吾写的", "assistant")._replace(position=3),
+    ]
+    factors = {statement.text[:2]: statement.factor for statement in dense_zh.statements(told, [])}
+
+    assert factors["我推"] > 4 * factors["《解"]

@@ -30,6 +30,10 @@ _ITEM = regex(r"\A([^\s:–—-][^:–—\n]{1,50}?) [-–—]{1,2} (?=\S)")
 _PRONOUN = regex(r"(?:He|She|It|They|His|Her|Its|Their)(?=['’]|\s)")
 _SUBJECT_CHARS_MAX = 30
 
+_CHOSEN = 2.0
+"""What a user's statement weighs besides where nobody has a name, and the names in an assistant's list: of a talk too long for a
+ledger they stay, when the assistant's other sentences go."""
+
 _ASKS = regex(
     r"(?:what(?! an? )|what['’]s|how|why|explain|give me|(?:re)?write|suggest|recommend|summari[sz]e|translate|create|generate"
     r"|tell me|can you|could you|would you)\b",
@@ -60,14 +64,20 @@ def from_message(text: str, position: int, role: Role, author: str = "") -> Iter
     for told in named_in_lists(text[:_CHARS_MAX]) if role == "assistant" else ():
         shown = line(told, chars_max)
         note = said_by or found[0].name or role
-        yield Fact("chat", shown.casefold(), shown, position, origin, last=position, note=note, state=LIST)
+        yield Fact(
+            "chat", shown.casefold(), shown, position, origin, 1.0 + _CHOSEN, last=position, note=note, state=LIST
+        )
     for order, (name, sentence) in enumerate(islice(_sentences(found), _SENTENCES_MAX)):
         shown = line(sentence, chars_max)
         if not _has_words(shown):
             continue
         asks = shown.endswith(_QUESTION_ENDS) or (role == "user" and _ASKS.match(shown) is not None)
         state = "question" if asks else ""
-        weight = 1.0 + (0.5 if has_digit(shown) else 0.0) + (0.2 if origin == "user" else 0.0)
+        weight = (
+            1.0
+            + (0.5 if has_digit(shown) else 0.0)
+            + (0.0 if origin != "user" else 0.2 if name or said_by else _CHOSEN)
+        )
         # Short answers ("Yes.", "1898年。") repeat with other meanings: only long sentences are merged.
         key = shown.casefold() if len(shown) > 24 else f"{position}.{order}"
         # Without an author: a label or a name; `has_speakers` decides from all messages.

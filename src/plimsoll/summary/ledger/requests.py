@@ -28,7 +28,9 @@ _ASKS_EN = regex(
     r"|cancel|book|continue|investigate|debug|deploy|set|put|open|search|compare|convert|draft|plan)\b",
     re.IGNORECASE,
 )
-_ASKS_ZH = regex(r"请|帮我|麻烦|给我|写一|(?:改|修复|实现|检查|翻译|总结|生成|删除|添加)(?![了过])|我想|我要|需要")
+_ASKS_ZH = regex(
+    r"请|帮我|麻烦|(?:\A|[，。！？,!?\s你再先就])给我|写一|(?:改|修复|实现|检查|翻译|总结|生成|删除|添加)(?![了过])|我想|我要|需要"
+)
 _INSISTS = regex(
     r"(?:(?:please|and|but|also|so|just|you|请|你|您|也|但|但是|并且|而且|另外|同时)[,，]?\s?)*"
     r"(?:(?:never|don't|dont|do not|always|only|must|keep|avoid|make sure|ensure|under no|no more than|at most|at least"
