@@ -13,13 +13,13 @@ from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
 from plimsoll.summary.kept import kept
 from plimsoll.summary.ledger.fact import LIST, is_recalled, speaker_of
-from plimsoll.summary.ledger.sentences import STOP
+from plimsoll.summary.ledger.sentences import STOP, has_digit
 from plimsoll.summary.listening import ASKS, Talk, listen
 from plimsoll.summary.scripts import is_english, is_spaceless
 from plimsoll.summary.vocabulary import FIRST, GENERIC, SIGN_SUMS, SIGNS, content, drops, read, says_something
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from plimsoll.summary.ledger import Fact
 
@@ -63,6 +63,13 @@ _ASKED_OF_YOU = frozenset(
 _HAVING = frozenset(("have", "has"))
 _HAD = frozenset("it them him her one ones this that these those some any none both all nothing everything".split())
 
+_REFERS = regex(
+    r"(?:and |but |so |which )?(?:it|they|he|she|that|this|these|those)(?:['’](?:s|re|d|ll))? ", re.IGNORECASE
+)
+"""The start of a clause whose subject stands in the one before it."""
+
+_SUBJECT_CHARS_MAX = 60
+
 _ANSWER_WORDS, _ANSWER_CHARS, _QUESTION_CHARS_MAX = 4, 8, 36
 _FIRST_PERSON = regex(r"\b(?=[imowu])(?:i|my|we|our|me|us|mine)\b", re.IGNORECASE)
 _NAMED = 1.5
@@ -82,6 +89,8 @@ class Clause(NamedTuple):
     order: tuple[int, ...]
     words: dict[str, float]
     factor: float
+    subject: str = ""
+    """The clause before it, shortened, where its own subject is a pronoun."""
 
 
 class _Short(NamedTuple):
@@ -107,6 +116,7 @@ class _Piece(NamedTuple):
     order: tuple[int, ...]
     factor: float
     """First-person events with a time are what people ask about later; praise and questions hardly are."""
+    subject: str
 
 
 def clauses(facts: Sequence[Fact], talk: Talk | None = None, places: Iterable[int] | None = None) -> list[Clause]:
@@ -123,7 +133,7 @@ def clauses(facts: Sequence[Fact], talk: Talk | None = None, places: Iterable[in
         for word in piece.short.names:
             if word in words:
                 words[word] += _NAMED
-        made.append(Clause(piece.shown, piece.speaker, piece.order, words, piece.factor))
+        made.append(Clause(piece.shown, piece.speaker, piece.order, words, piece.factor, piece.subject))
     return made
 
 
@@ -136,7 +146,8 @@ def _pieces(facts: Sequence[Fact], talk: Talk, places: Iterable[int]) -> Iterato
         is_kept = is_recalled(fact) and not fact.text.startswith("[")
         is_first_person = is_kept or (_FIRST_PERSON.search(fact.text) is not None if shortens else _tells_of_self(fact))
         asked = _read(_question(facts[asker].text), callings, shortens=shortens).text if asker >= 0 else ""
-        for clause, raw in enumerate(_parts(fact.text)):
+        parts = _parts(fact.text)
+        for clause, raw in enumerate(parts):
             is_question = raw.rstrip().endswith(ASKS) or (fact.state == "question" and raw == fact.text)
             short = _read(raw, callings, shortens=shortens)
             if short.text:
@@ -152,7 +163,24 @@ def _pieces(facts: Sequence[Fact], talk: Talk, places: Iterable[int]) -> Iterato
                     SIGNS["recalled"] * is_kept,
                     SIGNS["list"] * (fact.state == LIST),
                 )
-                yield _Piece(short, shown, speaker, (fact.position, place, clause), exp(sum(signs)))
+                before = parts[clause - 1] if clause else _sentence_before(facts, place)
+                subject = _subject(raw, short.text, before, lambda text: _read(text, callings, shortens=shortens).text)
+                order = (fact.position, place, clause)
+                yield _Piece(short, shown, speaker, order, exp(sum(signs)), subject)
+
+
+def _subject(raw: str, told: str, before: str, shortened: Callable[[str], str]) -> str:
+    """The clause before one that tells a value of what it does not name, shortened: "It cost £42"; "" for one that is long."""
+    if not (has_digit(told) and _REFERS.match(raw.lstrip())):
+        return ""
+    subject = shortened(before)
+    return subject if len(subject) <= _SUBJECT_CHARS_MAX else ""
+
+
+def _sentence_before(facts: Sequence[Fact], place: int) -> str:
+    """The last clause of the sentence before, in the same message."""
+    is_same = place > 0 and facts[place - 1].position == facts[place].position
+    return _parts(facts[place - 1].text)[-1] if is_same else ""
 
 
 def _tells_of_self(fact: Fact) -> bool:

@@ -75,6 +75,7 @@ class Statement(NamedTuple):
     order: tuple[int, ...]
     words: dict[str, float]
     factor: float
+    subject: str = ""
 
 
 class _Said(NamedTuple):

@@ -25,6 +25,8 @@ class Item(NamedTuple):
     """Items of a section with equal groups share a heading line."""
     label: str = ""
     """A speaker, written once before a run of items."""
+    subject: str = ""
+    """What has to stand in front of the text where no other item says it."""
 
 
 class Section(NamedTuple):

@@ -300,7 +300,7 @@ def _by_speaker(  # noqa: PLR0913 - what was said, and how it is read
     for found in statements:
         heading, text = headings.over(found.order[0], found.text)
         speaker = speaker_of(said[found.order[1]])
-        item = Item("chat", text, 0.0, found.order, heading, initials[speaker])
+        item = Item("chat", text, 0.0, found.order, heading, initials[speaker], found.subject)
         candidates.append((item, found.words, speaker if named else "", found.factor * bias(found.text)))
     return candidates
 
@@ -331,6 +331,8 @@ def _ranked(candidates: Sequence[Candidate], chars: int, overhead: int) -> list[
     ranked: list[Item] = []
     again: list[Item] = []
     told: set[tuple[str, str, str]] = set()
+    shown: set[tuple[int, str]] = set()
+    """What is said of each message, also in front of what refers to it."""
     used = 0
     while heap and used < chars:
         _, index = heap[0]
@@ -344,6 +346,13 @@ def _ranked(candidates: Sequence[Candidate], chars: int, overhead: int) -> list[
             again.append(item)
             continue
         told.add((whose, item.group, item.text))
+        position = item.order[0]
+        if (position, item.text) in shown:
+            continue
+        shown.add((position, item.text))
+        if item.subject and (position, item.subject) not in shown:
+            shown.add((position, item.subject))
+            item = item._replace(text=f"{item.subject}; {item.text}")
         ranked.append(item._replace(value=float(len(candidates) - len(ranked))))
         said.setdefault(whose, set()).update(words)
         used += len(item.text) + overhead

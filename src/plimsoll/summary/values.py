@@ -245,7 +245,7 @@ def _ranked(made: Sequence[Item], again: Sequence[float]) -> list[Item]:
             heapreplace(heap, (now, at))
             continue
         heappop(heap)
-        kind, text, _, order, group, label = made[at]
+        kind, text, _, order, group, label, _ = made[at]
         ranked.append(Item(kind, text, float(len(made) - len(ranked)), order, group, label))
         seen |= values[at]
     return ranked

@@ -389,3 +389,21 @@ def test_what_an_agent_concluded_before_it_only_talked_stays(counter: Any) -> No
 def test_the_last_line_is_whole(tokens_max: int, counter: Any) -> None:
     """What is dropped because the text was too long is not taken again: the text is never cut instead."""
     assert shown(TALKS["peers"], tokens_max, counter).text.endswith(".")
+
+
+GOODS = "lantern rope anchor bell compass sail winch buoy oar mast kettle stove chart flare paddle tiller".split()
+
+
+@pytest.mark.parametrize("tokens_max", [250, 400, 600])
+def test_a_value_of_what_a_pronoun_stands_for_has_its_name(tokens_max: int, counter: Any) -> None:
+    """`It cost £42` tells nothing where no line before it names what did: the sentence before stands in front of it."""
+    texts: list[str] = []
+    for at, good in enumerate(GOODS):
+        order = f"order {7_000 + at * 13}"
+        texts.append(f"We looked at the {good} by the quay once more. It cost £{42 + 7 * at} at Tern & Sons, {order}.")
+        texts.append(f"The {good} is by the quay, and the quay is open on Monday.")
+    text = shown(texts, tokens_max, counter).text
+    told = [at for at in range(1, len(GOODS)) if f"£{42 + 7 * at} " in text]
+
+    assert len(told) >= 3
+    assert [at for at in told if f"{GOODS[at]} by quay once more; cost £{42 + 7 * at} " not in text] == []
