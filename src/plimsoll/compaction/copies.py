@@ -73,7 +73,7 @@ class _Batch:
         self._numbers: list[float] = []
         self._starts: list[tuple[int, int, int]] = []
         """Number of templates, links and numbers before each message."""
-        self._lent: list[_Lent] = []
+        self._lent: Sequence[_Lent] = ()
 
     def __len__(self) -> int:
         return len(self._starts)
@@ -92,7 +92,7 @@ class _Batch:
             del self._wires[count:], self._starts[count:]
             del self._templates[templates:], self._links[links:]
             del self._places[numbers:], self._keys[numbers:], self._numbers[numbers:]
-            self._lent.clear()
+            self._lent = ()
 
     def copies(self) -> Sequence[Wire]:
         """The messages, as objects that nobody else holds."""

@@ -296,27 +296,33 @@ class Sending:
         self._tally: Tally | None = None
         self._taken = 0
         """Number of the view's messages that are already ordered."""
-        self._order: _Order = _Order(format, moves=True)
+        self._order: _Order | None = None
         self._view: list[ViewMessage] = []
         self._tokens: int | None = None
 
     def view(self, tally: Tally) -> list[ViewMessage]:
         """The ordered messages, for a view with missing results or results away from their calls."""
-        if tally is not self._tally or self._taken > len(tally.entries):
-            self._tally, self._taken, self._view = tally, 0, []
-            self._order = _Order(self._format, moves=not self._format.rules.results_anywhere)
-        if self._taken < len(tally.entries):
-            for entry in tally.entries[self._taken :]:
-                self._order.add(entry)
-            self._taken, self._tokens = len(tally.entries), None
-            self._view = self._order.sent(self._made)
+        self._ordered(tally)
         return self._view
+
+    def _ordered(self, tally: Tally) -> _Order:
+        """The order of the messages, with those that came since the last call."""
+        order, count = self._order, len(tally.entries)
+        if order is None or tally is not self._tally or self._taken > count:
+            self._tally, self._taken, self._view = tally, 0, []
+            order = self._order = _Order(self._format, moves=not self._format.rules.results_anywhere)
+        if self._taken < count:
+            for entry in tally.entries[self._taken :]:
+                order.add(entry)
+            self._taken, self._tokens = count, None
+            self._view = order.sent(self._made)
+        return order
 
     def tokens(self, tally: Tally) -> int:
         """Tokens of the ordered messages."""
-        view = self.view(tally)
+        order = self._ordered(tally)
         if self._tokens is None:
-            self._tokens = self._order.tokens(view)
+            self._tokens = order.tokens(self._view)
         return self._tokens
 
     def settled(self, entries: Sequence[ViewMessage], *, moves: bool | None = None) -> list[ViewMessage]:

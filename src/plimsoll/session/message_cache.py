@@ -28,6 +28,7 @@ class MessageCache:
     def __init__(self, read: Callable[[int, int], Mapping[int, Message]], storage: Storage | None = None) -> None:
         self._read = read
         self._storage = storage or Storage()
+        self._is_used = False
 
     @cached_property
     def _small(self) -> LruCache[Message | Atoms]:
@@ -43,11 +44,14 @@ class MessageCache:
 
     def held(self, position: int) -> Message | None:
         """The message if it is cached."""
+        if not self._is_used:
+            return None
         found = self._small.find(position) or self._large.find(position)
         return message_of(found, position) if isinstance(found, tuple) else found
 
     def find(self, position: int) -> Message | None:
         """The message; None if missing or unreadable. The following messages are cached too, as they are often requested next."""
+        self._is_used = True
         found = self.held(position)
         if found is None:
             messages = self._read(position, position + READ_AHEAD_MESSAGES)
