@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
+from plimsoll.summary.kept import kept
 from plimsoll.summary.ledger.calls import brief_of
 from plimsoll.summary.ledger.identifiers import is_output_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from plimsoll.summary.ledger import Fact, Ledger
 
@@ -27,8 +28,14 @@ _UP_TO_DIGIT = regex(r"\S*[0-9]")
 
 def values(ledger: Ledger) -> tuple[Fact, ...]:
     """Return the values, without the lines that are errors, and without the stamps of a program that runs the calls."""
-    errors = {fact.text[:_START_CHARS] for fact in ledger.of("error")}
-    found = [fact for fact in ledger.of("identifier") if fact.text[:_START_CHARS] not in errors]
+    return _values(ledger.of("identifier"), ledger.of("error"))
+
+
+@kept(2)
+def _values(identifiers: Sequence[Fact], errors: Sequence[Fact]) -> tuple[Fact, ...]:
+    """Cached, because a summary is rendered several times, and each rendering asks several times."""
+    starts = {fact.text[:_START_CHARS] for fact in errors}
+    found = [fact for fact in identifiers if fact.text[:_START_CHARS] not in starts]
     stamps = _stamps(found)
     return tuple(fact for fact in found if not stamps or _label(fact) not in stamps)
 

@@ -9,8 +9,10 @@ import plimsoll
 from plimsoll.compaction.notes_shown import notes_message
 from plimsoll.memory.in_memory import InMemoryMemoryStore
 from plimsoll.memory.meaning import meaning_of
-from plimsoll.summary import dense, dense_zh, folders, kept, names_zh, topics, vocabulary
-from plimsoll.summary.ledger import prose
+from plimsoll.message import text_message
+from plimsoll.summary import dense, dense_zh, folders, kept, names_zh, repeated, topics, vocabulary
+from plimsoll.summary.ledger import Ledger, extend, prose
+from plimsoll.summary.rules import render
 
 MARK = "quokka"
 SAID = {
@@ -51,3 +53,15 @@ def test_forgotten_memories_and_notes_leave_no_text_behind():
             session.view()
             assert MARK in repr(gc.get_referents(notes_message))
     assert MARK not in repr(gc.get_referents(notes_message))
+
+
+def test_the_values_of_a_ledger_are_sorted_out_once(monkeypatch, counter):
+    """However often a summary is rendered, the lines that every program prints are looked for once in the facts of its ledger."""
+    kept.forget()
+    looked = []
+    find = repeated._stamps
+    monkeypatch.setattr(repeated, "_stamps", lambda facts: looked.append(1) or find(facts))
+    ledger = extend(Ledger.empty(), [text_message("user", "The port is 8443 and the build is 5f3a9c1.")] * 2, 0)
+    texts = {render(ledger, tokens_max=tokens, counter=counter, language="en").text for tokens in (60, 200, 900)}
+    assert texts
+    assert looked == [1]
