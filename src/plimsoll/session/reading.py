@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import ref
 
 from plimsoll.errors import SessionClosed
@@ -14,8 +14,16 @@ from plimsoll.records.packing import unpacked
 from plimsoll.summary.ledger import Ledger
 
 if TYPE_CHECKING:
+    from plimsoll.protocols import SessionLog
     from plimsoll.records.history import History
-    from plimsoll.session.recorder import SessionRecorder
+    from plimsoll.records.replay import ViewState
+
+
+class HasLog(Protocol):
+    """What is read of a recorder: its log, and the state that it has come to."""
+
+    log: SessionLog
+    state: ViewState
 
 
 class LogReader:
@@ -23,7 +31,7 @@ class LogReader:
 
     __slots__ = ("_log", "_recorder")
 
-    def __init__(self, recorder: SessionRecorder) -> None:
+    def __init__(self, recorder: HasLog) -> None:
         self._log, self._recorder = recorder.log, ref(recorder)
 
     def _history(self) -> History:
