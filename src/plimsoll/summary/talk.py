@@ -51,9 +51,6 @@ _PEERS_ASK = 0.25
 _STEERS, _STEERING_SHARE = 3.0, 0.7
 """What the words of a user are worth besides, the less they are; none from this share of all words on."""
 
-_TELLING_SHARE = 0.3
-"""The share of an assistant's statements that a user takes up where both tell a story, so that its words count as much."""
-
 _TAKEN_UP = 2.0
 """What a statement of an assistant is worth that has a name which the user says too: the hotel that was booked, of five."""
 
@@ -172,7 +169,7 @@ class _Statements:
         self.subjects = _subjects(said) if language == "zh" else []
         self.talk = listen(said) if language != "zh" else None
         taken = set[int]() if named or self.talk is None else taken_up(said)
-        steers = 1.0 if named or self.by_topic else _steering(said, len(taken))
+        steers = 1.0 if named or self.by_topic else _steering(said)
         self.weights = [
             worth.get(fact.key, 1.0) * (steers if fact.origin == "user" else _TAKEN_UP if place in taken else 1.0)
             for place, fact in enumerate(said)
@@ -220,15 +217,11 @@ class _Statements:
         return [(item, words, whose, factor * self.weights[item.order[1]]) for item, words, whose, factor in made]
 
 
-def _steering(said: Sequence[Fact], taken: int) -> float:
-    """What a user's words are worth, who says little to an assistant that writes much: they decide what of it holds.
-
-    The more of the assistant's statements are `taken` up by the user, the more it tells itself, as in a story.
-    """
-    chars, others = sum(len(fact.text) for fact in said), sum(fact.origin != "user" for fact in said)
+def _steering(said: Sequence[Fact]) -> float:
+    """What a user's words are worth, who says little to an assistant that writes much: they decide what of it holds."""
+    chars = sum(len(fact.text) for fact in said)
     share = sum(len(fact.text) for fact in said if fact.origin == "user") / max(1, chars)
-    tells = min(1.0, taken / max(1, others) / _TELLING_SHARE)
-    return 1.0 + _STEERS * max(0.0, 1.0 - share / _STEERING_SHARE) * (1.0 - tells)
+    return 1.0 + _STEERS * max(0.0, 1.0 - share / _STEERING_SHARE)
 
 
 def _without(items: Sequence[Item], said: Sequence[Fact], is_said: Callable[[Fact], bool]) -> list[Item]:

@@ -27,6 +27,7 @@ from plimsoll.summary.rules import render
         ("李明：你好", Turn("李明", "李明:你好")),
         ("민수: 안녕", Turn("민수", "민수: 안녕")),
         ("I meet Anna at 18:22: hi", Turn("", "I meet Anna at 18:22: hi")),
+        ("18:22:01 ERROR: disk full", Turn("", "18:22:01 ERROR: disk full")),
         ("18:22 is late", Turn("", "18:22 is late")),
         ("8:30-17:45, closed on Monday", Turn("", "8:30-17:45, closed on Monday")),
         ("8:30 - 17:45 on weekdays", Turn("", "8:30 - 17:45 on weekdays")),

@@ -24,11 +24,9 @@ _HEADING = regex(
 )
 _FIRST_LINE = regex(r"[ \t#*=-]{0,8}([^\n]{6,80}?)[ \t*=-]{0,8}\n\s{0,8}(?=\S)")
 _FIRST_LINE_CHARS_MAX = 100
-_ITEM = regex(r"\A([^\s:–—-][^:–—\n]{1,50}?) [-–—]{1,2} (?=\S)")
-"""What an item of a list is, in front of what is said of it."""
-
 _PRONOUN = regex(r"(?:He|She|It|They|His|Her|Its|Their)(?=['’]|\s)")
 _SUBJECT_CHARS_MAX = 30
+"""A longer sentence says enough by itself to stand apart from one that begins with a pronoun."""
 
 _CHOSEN = 2.0
 """What a user's statement weighs besides where nobody has a name, and the names in an assistant's list: of a talk too long for a
@@ -73,11 +71,8 @@ def from_message(text: str, position: int, role: Role, author: str = "") -> Iter
             continue
         asks = shown.endswith(_QUESTION_ENDS) or (role == "user" and _ASKS.match(shown) is not None)
         state = "question" if asks else ""
-        weight = (
-            1.0
-            + (0.5 if has_digit(shown) else 0.0)
-            + (0.0 if origin != "user" else 0.2 if name or said_by else _CHOSEN)
-        )
+        of_user = 0.0 if origin != "user" else 0.2 if name or said_by else _CHOSEN
+        weight = 1.0 + (0.5 if has_digit(shown) else 0.0) + of_user
         # Short answers ("Yes.", "1898年。") repeat with other meanings: only long sentences are merged.
         key = shown.casefold() if len(shown) > 24 else f"{position}.{order}"
         # Without an author: a label or a name; `has_speakers` decides from all messages.
