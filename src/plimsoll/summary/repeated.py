@@ -63,8 +63,9 @@ def commands(ledger: Ledger) -> list[Fact]:
 
 
 def _is_label(command: Fact, labels: set[str]) -> bool:
-    return not command.note and command.state != "failed" and brief_of(command.text) in labels
+    is_told = not command.note or command.note[0] in "{["  # the rows tell an object that was returned
+    return is_told and command.state != "failed" and brief_of(command.text) in labels
 
 
 def _less(command: Fact) -> Fact:
-    return command._replace(weight=command.weight * _LABEL_WEIGHT)
+    return command._replace(weight=command.weight * _LABEL_WEIGHT, note="")

@@ -237,7 +237,7 @@ class _Page:
             over = tokens - self.tokens_max
             if over <= 0:
                 # What was dropped would be taken again, and dropped again.
-                if not has_dropped and -over > max(8, self.tokens_max // 150) and self._take_more(-over - 2):
+                if not has_dropped and -over > max(8, self.tokens_max // 150) and self._take_more(-over):
                     continue
                 return self._rendered(text, tokens) if text else self._truncated(self._first_text())
             self._drop(over + 2)

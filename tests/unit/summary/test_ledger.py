@@ -570,6 +570,17 @@ def test_the_names_in_an_excerpt_are_kept_and_those_of_a_whole_file_are_not():
     assert names == [{"restoreSession", "parseTranscriptFromBytes"}, {"restoreSession"}]
 
 
+def test_names_that_an_excerpt_calls_come_before_others_in_it():
+    """Its variables leave where there are many names."""
+    lines = [f"    orderTotal{n} = vatRate{n} * netPrice{n}" for n in range(20)]
+    excerpt = "\n".join([*lines, "    checkStock(order)", "    mailer.sendReceipt(order)"])
+    call = called("Read", {"file_path": "/w/order.go"}, excerpt)
+    names = {fact.text for fact in extend(Ledger.empty(), call, 0).of("symbol")}
+
+    assert {"checkStock", "sendReceipt"} <= names
+    assert 2 < len(names) < 20
+
+
 def test_a_line_of_code_that_prints_errors_is_no_error():
     """A call with the word in its text is source that a command showed; a traceback's last line is an error."""
     result = 'fmt.Fprintf(os.Stderr, "failed to save: %v", err)\nValueError("total is missing")'

@@ -24,6 +24,44 @@ def test_a_line_that_is_an_error_is_not_a_value_as_well(counter):
     assert "Values from tools" not in text
 
 
+def test_more_errors_of_a_result_than_are_shown_are_no_values(counter):
+    """They repeat the cause. What else the program printed stays, and so does an error in a text that was only read."""
+    errors = "\n".join(
+        f"src/pump.ts({n},51): error TS2353: 'bgColor{n}' does not exist (id 77{n})" for n in range(70, 90)
+    )
+    messages = called("Bash", {"command": "npx tsc"}, f"{errors}\nWritten: build_8841f2\nexit code 2", call_id="c1")
+    log = "ERROR order ORD-99213 has no price\n" + "all is well\n" * 200
+    messages += called("Bash", {"command": "cat app.log"}, log, call_id="c2")
+    text = render(read(messages), tokens_max=2_000, counter=counter).text
+    values = text.partition("Values from tools")[2]
+
+    assert "src/pump.ts(70,51)" in text
+    assert "src/pump.ts" not in values
+    assert "build_8841f2" in values
+    assert "ORD-99213" in values
+
+
+def test_what_only_a_program_reads_of_a_diff_is_no_value(counter):
+    """The commit is one."""
+    said = (
+        "commit 7c3d9e1f4a\ndiff --git a/x.py b/x.py\nindex f69156a..8672927 100644\n@@ -120,7 +120,9 @@ def crane():\n"
+    )
+    text = render(read(called("Bash", {"command": "git show"}, said)), tokens_max=600, counter=counter).text
+
+    assert "7c3d9e1f4a" in text
+    assert "f69156a" not in text
+    assert "@@ -120" not in text
+
+
+def test_an_object_that_a_command_returned_is_told_by_its_values_alone(counter):
+    """The command stays, without the start of the object as its outcome."""
+    said = '{"number": 158231, "headRefName": "mend/pump-4471", "id": "PR_7731ab"}'
+    text = render(read(called("Bash", {"command": "gh pr view"}, said)), tokens_max=600, counter=counter).text
+
+    assert "- gh pr view\n" in text
+    assert text.count("158231") == 1
+
+
 def test_a_command_that_is_the_label_of_its_values_gives_way_to_others(counter):
     """Its values say that it ran; another command is said nowhere else."""
     messages = [text_message("user", "Look at the stores.")]

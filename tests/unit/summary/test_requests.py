@@ -85,7 +85,8 @@ def test_a_rule_in_a_request_without_room_is_a_constraint(counter: Any) -> None:
         assert "Never delete the rows of table" in render(ledger_of(TALK), tokens_max=tokens_max, counter=counter).text
     for tokens_max in range(68, 90, 4):  # the room of the requests is then for rules
         text = render(ledger_of(TALK), tokens_max=tokens_max, counter=counter).text
-        assert ("User requests" in text, text.count("Never delete")) == (False, 2)
+        assert "User requests" not in text
+        assert text.count("Never delete") >= 2
 
 
 def test_a_constraint_may_be_emphasised() -> None:

@@ -48,7 +48,7 @@ def may_report(text: str) -> bool:
 
 def from_result(text: str, position: int, family: str, *, is_error: bool) -> Iterator[Fact]:
     """Yield the first and the last error lines of a tool result; of a failed result without any, its first line."""
-    found = [raw for raw in _marked(text) if 4 < len(raw) <= 2_000 and _ERROR.search(raw) and not _HARMLESS.search(raw)]
+    found = [raw for raw in _marked(text) if 4 < len(raw) <= 2_000 and is_error_line(raw)]
     found = [raw for raw in found if not any(other.startswith(raw) and other != raw for other in found)]  # a bare label
     if is_error and not found:
         found = [raw for raw in text.split("\n", 20) if raw.strip()][:1]
@@ -56,6 +56,11 @@ def from_result(text: str, position: int, family: str, *, is_error: bool) -> Ite
     for order, raw in enumerate(chosen):
         shown = line(raw.strip("= "), CAPS["error"].text_chars_max)
         yield Fact("error", shown, shown, position, "tool", 2.0 + 0.1 * order, note=family, state="open")
+
+
+def is_error_line(raw: str) -> bool:
+    """Return whether a line of output says that something went wrong."""
+    return may_report(raw) and _ERROR.search(raw) is not None and _HARMLESS.search(raw) is None
 
 
 def _marked(text: str) -> list[str]:

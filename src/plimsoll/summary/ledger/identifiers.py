@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from plimsoll.light.regex import regex
 from plimsoll.limits import LEDGER_JSON_CHARS_MAX, LEDGER_SCAN_CHARS_MAX
+from plimsoll.summary.ledger.errors import is_error_line
 from plimsoll.summary.ledger.fact import CAPS, ID_ENDINGS, Fact, is_flag, row_key
 from plimsoll.summary.ledger.prose import plain
 from plimsoll.summary.ledger.sentences import has_digit, line
@@ -24,6 +25,9 @@ _DURATION = regex(r"[0-9.]+(?:ns|us|µs|ms|s|m|h)")
 _QUOTES = ".,;:!?()[]{}<>'\"`*|"
 _WORDS_MAX = 40
 _CLOCK = regex(r"\s{0,4}\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.,]{5,15}Z?\]?")
+_OF_DIFF = regex(r"index [0-9a-f]{6,40}\.\.[0-9a-f]{6,40}|@@ -[0-9]")
+"""What only a program reads of a diff."""
+
 _SHAPE = str.maketrans("123456789abcdef", "000000000000000")
 _LINE_CHARS_MAX = 200
 _HEADER_CHARS_MAX = 120
@@ -113,8 +117,8 @@ def _codes(values: Sequence[Any], label: str, position: int) -> Iterator[Fact]:
         yield Fact("identifier", f"{label}{CODES_KEY}", cut, position, "tool", weight, note=f"{label}\t{schema}")
 
 
-def from_lines(text: str, label: str, position: int) -> Iterator[Fact]:
-    """Yield lines with a value; of lines with the same shape, only a few."""
+def from_lines(text: str, label: str, position: int, *, without_errors: bool = False) -> Iterator[Fact]:
+    """Yield lines with a value; of lines with the same shape, only a few, and none `without_errors` that is an error."""
     shapes: dict[str, int] = {}
     taken, at = 0, 0
     limit = _LINES_MAX if len(text) < 2_400 else _LINES_MAX // 2
@@ -128,7 +132,7 @@ def from_lines(text: str, label: str, position: int) -> Iterator[Fact]:
         raw = _CLOCK.sub("", text[begin:at][:600], count=1)
         shape = raw[:60].translate(_SHAPE)
         shapes[shape] = shapes.get(shape, 0) + 1
-        if shapes[shape] > 3 or not _has_value(raw):
+        if shapes[shape] > 3 or not _has_value(raw) or _OF_DIFF.match(raw) or (without_errors and is_error_line(raw)):
             continue
         shown = line(raw, _LINE_CHARS_MAX)
         if len(shown) >= 6:

@@ -329,25 +329,27 @@ class _Reader:
 
     def _result(self, result: ToolResult, position: int) -> None:
         call = self.calls.answer(result.call_id) or calls.UNKNOWN
-        text = _scanned(result.content)
+        text, has_reported = _scanned(result.content), False
         if call.action == "shell":
-            self._shell(call, text, position, is_error=result.is_error)
+            has_reported = self._shell(call, text, position, is_error=result.is_error)
         elif result.is_error and text:
             self.draft.add_all(errors.from_result(text[:600], position, call.brief, is_error=True))
         if call.action in ("edit", "plan") or not text:
             return
         self.draft.add_all(symbols.from_result(call, result.content, position))
-        self._values(call, result.content, text, position)
+        self._values(call, result.content, text, position, without_errors=has_reported)
 
-    def _shell(self, call: calls.Call, text: str, position: int, *, is_error: bool) -> None:
+    def _shell(self, call: calls.Call, text: str, position: int, *, is_error: bool) -> bool:
+        """Read a command and its outcome. Return whether its output was searched for errors."""
         command = call.command or call.brief
         fact = commands.from_result(command, text, position, is_error=is_error)
         self.draft.add(fact)
         family = commands.family(command)
         if fact.state == "ok":
             errors.settle(self.draft, family)
-        if (fact.state == "failed" or len(text) < 1_500) and errors.may_report(text):
-            self.draft.add_all(errors.from_result(text, position, family, is_error=is_error))
+        is_read = (fact.state == "failed" or len(text) < 1_500) and errors.may_report(text)
+        self.draft.add_all(errors.from_result(text, position, family, is_error=is_error) if is_read else ())
+        return is_read
 
     def _says(self, call: calls.Call, text: str, position: int, *, is_done: bool) -> bool:
         """Read the answer of one line, the small table or the page that a tool returned. Return whether that is all of it."""
@@ -360,10 +362,9 @@ class _Reader:
         self.draft.add_all(small or pages.from_page(text, call, self._wanted(), position, is_aside=is_aside))
         return bool(small)
 
-    def _values(self, call: calls.Call, content: str, text: str, position: int) -> None:
-        opening = text[:40].lstrip()[:1]
+    def _values(self, call: calls.Call, content: str, text: str, position: int, *, without_errors: bool) -> None:
         is_done = calls.acts(call)
-        if opening in ("{", "["):
+        if text[:40].lstrip()[:1] in ("{", "["):
             facts = list(identifiers.from_json(content, call.brief, position, is_done=is_done))
             self.draft.add_all(facts)
             if facts:
@@ -379,7 +380,7 @@ class _Reader:
         elif text.startswith("diff --git"):
             return
         elif call.action in ("shell", "other"):
-            self.draft.add_all(identifiers.from_lines(text, call.brief, position))
+            self.draft.add_all(identifiers.from_lines(text, call.brief, position, without_errors=without_errors))
             if "git " in call.command[:200]:
                 self.draft.add_all(files.in_report(text, position))
             elif call.command[:3] in _LISTING_COMMANDS:

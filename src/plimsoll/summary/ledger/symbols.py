@@ -34,8 +34,9 @@ _SAID, _ASKED = 2.0, 1.2
 
 _CHARS_MAX = 16_000  # bounds the time of the patterns
 _MEANT_MAX = 12
-_EXCERPT_CHARS_MAX = 8_000
-"""Somebody who reads as little as this of a file wants to know how the code there works, and looks at what it calls next."""
+_EXCERPT_CHARS_MAX, _USED_MAX = 8_000, 16
+"""Somebody who reads as little as this of a file wants to know how the code there works, and looks at what it calls next: so
+many of its names are kept, those that are called before others."""
 
 _EACH_MAX = 40
 _SEARCH_KEYS = ("pattern", "query", "regex", "symbol", "name")
@@ -55,7 +56,8 @@ def from_result(call: Call, content: str, position: int) -> Iterator[Fact]:
     if file and len(content) <= _EXCERPT_CHARS_MAX:
         used = [name for name in _in_code(dict.fromkeys(_WORD.findall(text))) if name not in found]
         weight = _share(used)
-        for name in used[:_MEANT_MAX]:
+        used.sort(key=lambda name: f"{name}(" not in text)
+        for name in used[:_USED_MAX]:
             yield _fact(name, file, position, weight)
 
 
