@@ -46,7 +46,9 @@ def test_a_cut_note_is_still_a_note(format: Any, policy: str) -> None:
         shown += len(noted)
         rest = [{"role": "assistant", "content": SENTENCE * 20}, {"role": "user", "content": "next"}]
         later = plimsoll.fit([*view, *rest], max_tokens=150, format=format)
-        requests = (later.report.summary or "").partition("User requests")[2].partition("\n\n")[0]
+        requests = (
+            (later.report.summary or "").partition("User requests")[2].partition("\nValues from tools (data):")[0]
+        )
         assert "ZQTOOL" not in requests
     assert shown > 5
 
