@@ -20,7 +20,7 @@ from typing import Any
 
 from plimsoll.errors import FormatError, SettingsRefused
 from plimsoll.hooks.json_text import without
-from plimsoll.hooks.settings import Entries, Kind, has_toml_hooks, hooks_switch, put_in, taken_out
+from plimsoll.hooks.settings import Kind, SettingsEntries, has_toml_hooks, hooks_switch, put_in, taken_out
 from plimsoll.hooks.settings_files import Tool, read, settings_folder, settings_text, switched_off
 from plimsoll.hooks.state import folder, key_of, write_private
 from plimsoll.light.dataclass import dataclass, replace
@@ -119,7 +119,7 @@ def own_program() -> list[str]:
     return [script] if script else [sys.executable, "-P", "-m", "plimsoll"]
 
 
-def _targets(wanted: Registration) -> list[tuple[str, Entries]]:
+def _targets(wanted: Registration) -> list[tuple[str, SettingsEntries]]:
     """The files of a tool, each with what goes into it."""
     program = ["plimsoll"] if wanted.project is not None and shutil.which("plimsoll") else own_program()
     stored = [] if wanted.store is None else ["--store", wanted.store]
@@ -130,9 +130,9 @@ def _targets(wanted: Registration) -> list[tuple[str, Entries]]:
     events = _EVENTS[wanted.tool]
     kind: Kind = "toml" if servers.endswith(".toml") else "json"
     if hooks == servers:
-        return [(hooks, Entries(kind=kind, events=events, command=command, server=server))]
-    found = [(hooks, Entries(kind="json", events=events, command=command))]
-    return [*found, (servers, Entries(kind=kind, server=server))] if server else found
+        return [(hooks, SettingsEntries(kind=kind, events=events, command=command, server=server))]
+    found = [(hooks, SettingsEntries(kind="json", events=events, command=command))]
+    return [*found, (servers, SettingsEntries(kind=kind, server=server))] if server else found
 
 
 def _command_line(tool: Tool, words: Sequence[str]) -> str:
@@ -175,7 +175,7 @@ def _readable(path: str) -> Iterator[None]:
         raise SettingsRefused(path, error.reason) from None
 
 
-def _installed(path: str, entries: Entries) -> Change:
+def _installed(path: str, entries: SettingsEntries) -> Change:
     current = read(path)
     clean = _undone(path, entries.kind)
     mark, text = settings_text(path, clean.after or b"")

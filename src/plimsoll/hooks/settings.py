@@ -26,7 +26,7 @@ _TIMEOUT_S = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entries:
+class SettingsEntries:
     """What goes into one file."""
 
     kind: Kind
@@ -38,7 +38,7 @@ class Entries:
     """The words that start the MCP server; none: it is not put in here."""
 
 
-def put_in(text: str, entries: Entries) -> tuple[str, Spans]:
+def put_in(text: str, entries: SettingsEntries) -> tuple[str, Spans]:
     """A settings file's text with the entries, and where they stand in it. Raises FormatError where it cannot be read."""
     return _put_into_json(text, entries) if entries.kind == "json" else _put_into_toml(text, entries)
 
@@ -73,7 +73,7 @@ def _flag(text: str, name: str) -> bool | None:
     return found.value if found is not None and isinstance(found.value, bool) else None
 
 
-def _put_into_json(text: str, entries: Entries) -> tuple[str, Spans]:
+def _put_into_json(text: str, entries: SettingsEntries) -> tuple[str, Spans]:
     if not text.strip():
         whole = json.dumps(_document(entries), indent=2, ensure_ascii=False) + "\n"
         return text + whole, [(len(text), len(text) + len(whole))]
@@ -93,7 +93,7 @@ def _put_into_json(text: str, entries: Entries) -> tuple[str, Spans]:
     return inside.result()
 
 
-def _document(entries: Entries) -> dict[str, Any]:
+def _document(entries: SettingsEntries) -> dict[str, Any]:
     """The entries as a settings file has them."""
     found: dict[str, Any] = {}
     if entries.events:
@@ -177,7 +177,7 @@ def _is_own_server(server: json_text.Node | None) -> bool:
     return isinstance(args, list) and "mcp" in args
 
 
-def _put_into_toml(text: str, entries: Entries) -> tuple[str, Spans]:
+def _put_into_toml(text: str, entries: SettingsEntries) -> tuple[str, Spans]:
     before = _toml(text)
     line = "\r\n" if "\r\n" in text else "\n"
     lead = "" if not text else ("" if text.endswith("\n") else line) + line
@@ -195,7 +195,7 @@ def _toml(text: str) -> dict[str, Any]:
         raise FormatError(str(error)[:200] or "nested too deeply") from None
 
 
-def _toml_lines(entries: Entries) -> list[str]:
+def _toml_lines(entries: SettingsEntries) -> list[str]:
     lines: list[str] = []
     for event in entries.events:
         group = _group(event, entries.command)

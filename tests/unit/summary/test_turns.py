@@ -8,33 +8,33 @@ import pytest
 
 from plimsoll.formats.registry import decode_all
 from plimsoll.summary.ledger import Ledger, extend
-from plimsoll.summary.ledger.turns import Turn, turns
+from plimsoll.summary.ledger.turns import SpeakerTurn, turns
 from plimsoll.summary.rules import render
 
 
 @pytest.mark.parametrize(
     ("text", "turn"),
     [
-        ("12/03/2023, 18:22 - Anna: hi", Turn("Anna", "Anna: hi", "12/03/2023")),
-        ("[12.03.23, 18:22:10] Anna Lee: hi", Turn("Anna Lee", "Anna Lee: hi", "12.03.23")),
-        ("3/12/23, 6:22 PM - +44 7700 900: hi", Turn("+44 7700 900", "+44 7700 900: hi", "3/12/23")),
-        ("[18:22] anna_l: hi", Turn("anna_l", "anna_l: hi")),
-        ("00:12:03 Anna: hi", Turn("Anna", "Anna: hi")),
-        ("Anna: hi", Turn("Anna", "Anna: hi")),
-        ("mike92: hi", Turn("mike92", "mike92: hi")),
-        ("#Person1#: hi", Turn("#Person1#", "#Person1#: hi")),
-        ("Анна: привет", Turn("Анна", "Анна: привет")),
-        ("李明：你好", Turn("李明", "李明:你好")),
-        ("민수: 안녕", Turn("민수", "민수: 안녕")),
-        ("I meet Anna at 18:22: hi", Turn("", "I meet Anna at 18:22: hi")),
-        ("18:22:01 ERROR: disk full", Turn("", "18:22:01 ERROR: disk full")),
-        ("18:22 is late", Turn("", "18:22 is late")),
-        ("8:30-17:45, closed on Monday", Turn("", "8:30-17:45, closed on Monday")),
-        ("8:30 - 17:45 on weekdays", Turn("", "8:30 - 17:45 on weekdays")),
-        ("https://example.org", Turn("", "https://example.org")),
+        ("12/03/2023, 18:22 - Anna: hi", SpeakerTurn("Anna", "Anna: hi", "12/03/2023")),
+        ("[12.03.23, 18:22:10] Anna Lee: hi", SpeakerTurn("Anna Lee", "Anna Lee: hi", "12.03.23")),
+        ("3/12/23, 6:22 PM - +44 7700 900: hi", SpeakerTurn("+44 7700 900", "+44 7700 900: hi", "3/12/23")),
+        ("[18:22] anna_l: hi", SpeakerTurn("anna_l", "anna_l: hi")),
+        ("00:12:03 Anna: hi", SpeakerTurn("Anna", "Anna: hi")),
+        ("Anna: hi", SpeakerTurn("Anna", "Anna: hi")),
+        ("mike92: hi", SpeakerTurn("mike92", "mike92: hi")),
+        ("#Person1#: hi", SpeakerTurn("#Person1#", "#Person1#: hi")),
+        ("Анна: привет", SpeakerTurn("Анна", "Анна: привет")),
+        ("李明：你好", SpeakerTurn("李明", "李明:你好")),
+        ("민수: 안녕", SpeakerTurn("민수", "민수: 안녕")),
+        ("I meet Anna at 18:22: hi", SpeakerTurn("", "I meet Anna at 18:22: hi")),
+        ("18:22:01 ERROR: disk full", SpeakerTurn("", "18:22:01 ERROR: disk full")),
+        ("18:22 is late", SpeakerTurn("", "18:22 is late")),
+        ("8:30-17:45, closed on Monday", SpeakerTurn("", "8:30-17:45, closed on Monday")),
+        ("8:30 - 17:45 on weekdays", SpeakerTurn("", "8:30 - 17:45 on weekdays")),
+        ("https://example.org", SpeakerTurn("", "https://example.org")),
     ],
 )
-def test_a_message_names_its_speaker_with_or_without_a_time_stamp(text: str, turn: Turn) -> None:
+def test_a_message_names_its_speaker_with_or_without_a_time_stamp(text: str, turn: SpeakerTurn) -> None:
     """The label is the speaker, the time goes, and the day is kept apart."""
     assert turns(text) == [turn]
 
@@ -65,7 +65,7 @@ def test_a_mail_is_said_by_who_wrote_it_on_its_day() -> None:
     reply = MAIL.replace("Subject: ", "Subject: Re: ").replace("From", "Von").replace("Date", "Datum")
 
     assert turns(MAIL) == [
-        Turn(
+        SpeakerTurn(
             "Nadia Ferrante",
             "Nadia Ferrante: Greenhouse sensors.\nDear Piotr, we need 48 sensors.",
             "Mon, 4 Mar 2024 09:12",

@@ -12,7 +12,7 @@ from plimsoll.summary.ledger.fact import CAPS, LIST, Fact, Origin, by, fact_of
 from plimsoll.summary.ledger.lists import named_in_lists
 from plimsoll.summary.ledger.prose import spoken
 from plimsoll.summary.ledger.sentences import clean, has_digit, line
-from plimsoll.summary.ledger.turns import Turn, stamp, turns
+from plimsoll.summary.ledger.turns import SpeakerTurn, stamp, turns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -88,7 +88,7 @@ def _has_words(shown: str) -> bool:
     return any(alphanumeric) and any(alphanumeric)
 
 
-def _sentences(found: Sequence[Turn]) -> Iterator[tuple[str, str]]:
+def _sentences(found: Sequence[SpeakerTurn]) -> Iterator[tuple[str, str]]:
     """The speaker and the text of each sentence; one said on another day than the message began names that day."""
     day = found[0].day
     for turn in found:

@@ -41,7 +41,7 @@ _LINES_MIN = 3
 """Labelled lines, most of all lines and one of the labels at least twice, that make a message a transcript."""
 
 
-class Turn(NamedTuple):
+class SpeakerTurn(NamedTuple):
     """A run of text with one speaker."""
 
     name: str
@@ -51,7 +51,7 @@ class Turn(NamedTuple):
     """The day in its time stamp, as written."""
 
 
-def turns(text: str) -> list[Turn]:
+def turns(text: str) -> list[SpeakerTurn]:
     """The turns of a message: one in most of them. Linear."""
     if (mail := _MAIL.match(text)) is not None:
         return [_letter(mail, text)]
@@ -64,7 +64,7 @@ def turns(text: str) -> list[Turn]:
     if first is not None:
         return [_turn(first, text)]
     label = _label(text)
-    return [_turn(label, text) if label is not None else Turn("", text)]
+    return [_turn(label, text) if label is not None else SpeakerTurn("", text)]
 
 
 def stamp(text: str) -> re.Match[str] | None:
@@ -85,27 +85,29 @@ def _is_transcript(lines: Sequence[str], labelled: Sequence[tuple[int, re.Match[
     return len(names) >= _LINES_MIN and 2 * len(names) > said and len(set(names)) < len(names)
 
 
-def _by_line(lines: Sequence[str], labelled: Sequence[tuple[int, re.Match[str]]]) -> list[Turn]:
+def _by_line(lines: Sequence[str], labelled: Sequence[tuple[int, re.Match[str]]]) -> list[SpeakerTurn]:
     """A turn from each label to the next; what stands in front of the first has no speaker."""
-    found = [Turn("", "\n".join(lines[: labelled[0][0]]))] if labelled[0][0] else []
+    found = [SpeakerTurn("", "\n".join(lines[: labelled[0][0]]))] if labelled[0][0] else []
     ends = [at for at, _ in labelled[1:]] + [len(lines)]
     for (at, match), end in zip(labelled, ends, strict=True):
         found.append(_turn(match, "\n".join(lines[at:end])))
     return found
 
 
-def _letter(mail: re.Match[str], text: str) -> Turn:
+def _letter(mail: re.Match[str], text: str) -> SpeakerTurn:
     """What a mail says, by who wrote it, with its subject in front."""
     day, subject = _MAIL_DAY.search(mail["rest"]), _MAIL_SUBJECT.search(mail["rest"])
     about = f"{subject[1].strip()}.\n" if subject is not None else ""
-    return Turn(mail["name"], f"{mail['name']}: {about}{text[mail.end() :]}", day[1].strip() if day is not None else "")
+    return SpeakerTurn(
+        mail["name"], f"{mail['name']}: {about}{text[mail.end() :]}", day[1].strip() if day is not None else ""
+    )
 
 
-def _turn(found: re.Match[str], text: str) -> Turn:
+def _turn(found: re.Match[str], text: str) -> SpeakerTurn:
     """The turn without its time stamp, its label before an ASCII colon."""
     parts = found.groupdict()
     name = parts.get("name", found[1])
     said = text[found.start("name" if "name" in parts else 1) :]
-    return Turn(
+    return SpeakerTurn(
         name.strip(), said.replace("：", ":", 1) if said.startswith("：", len(name)) else said, parts.get("day") or ""
     )
