@@ -10,8 +10,10 @@ from plimsoll.truncation.tables import BORDERS, RULE, header_of
 HEADER_CHARS_MAX: Final = 240
 """A longer header is no short line beside its row."""
 
-_ABOVE_RULE = regex(r"(?m)^([^\n]*[|\u2502\u2503][^\n]*)\n[-+|=: \t\u2500-\u257f]{3,}$")
+_ABOVE_RULE = regex(r"(?m)^([^\n|\u2502\u2503]*+[|\u2502\u2503][^\n]*+)\n[-+|=: \t\u2500-\u257f]{3,}+$")
 """A line of cells, and the rule below it."""
+_NO_CELLS = regex(r"(?m)^(?![-+|=: \t\u2500-\u257f]{3,}+$)[^\n|\u2502\u2503]+$")
+"""A line that is neither cells nor a rule."""
 
 
 def header_above(text: str, start: int, end: int) -> str:
@@ -46,5 +48,12 @@ def _row(text: str, start: int, end: int) -> tuple[int, str]:
 
 
 def _above_rule(text: str, block: int, first: int, borders: int, border: str) -> str:
-    lines = (found[1] for found in _ABOVE_RULE.finditer(text, block, first))
-    return next((line.strip() for line in lines if line.count(border) == borders and not RULE.match(line)), "")
+    """The first line above a rule. A line without a border ends a table."""
+    header, end = "", block
+    for found in _ABOVE_RULE.finditer(text, block, first):
+        line = found[1]
+        if line.count(border) == borders and not RULE.match(line):
+            if not header or _NO_CELLS.search(text, end, found.start()):
+                header = line.strip()
+            end = found.end()
+    return header

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.spent import cpu_s
 
 import plimsoll
+from plimsoll.recall.headers import header_above
 
 COLUMNS = ("invoice", "boat", "amount_eur", "state")
 ROWS = [(f"90{at:04}", f"Sula{at}", str(17 * at + 300), ("paid", "open")[at % 2]) for at in range(200)]
@@ -118,3 +120,22 @@ def test_a_long_header_is_left_out() -> None:
     rows = [[f"{at}{column}" for column in range(20)] for at in range(1_000, 1_100)]
     with session_of("\n".join(map(",".join, [columns, *rows]))) as session:
         assert {hit.header for hit in session.recall("10507", max_tokens=400)} == {""}
+
+
+def test_a_row_has_the_header_of_the_table_it_is_in() -> None:
+    """Of tables below each other, the one above a row is its own, also where each row has a rule below it."""
+    tables = "## Boats\n| id | boat |\n|---|---|\n| 1 | Sula |\n## Piers\n| id | pier |\n|---|---|\n| 1 | North |"
+    ruled = "+--+--+\n| id | boat |\n+--+--+\n| 1 | Sula |\n+--+--+\n| 2 | Lomvi |\n+--+--+\n| 3 | Terne |"
+
+    assert header_above(tables, tables.index("| 1 | Sula"), tables.index("## Piers")) == "| id | boat |"
+    assert header_above(tables, tables.index("| 1 | North"), len(tables)) == "| id | pier |"
+    assert header_above(ruled, ruled.index("| 3"), len(ruled)) == "| id | boat |"
+
+
+@pytest.mark.parametrize("line", ["|" * 100_000, "| a " * 25_000, "a " * 50_000 + "|"], ids=["bars", "cells", "words"])
+def test_a_header_is_looked_for_in_wide_lines_once(line: str) -> None:
+    """The time grows with the text, however many cells a line has."""
+    row = "| a | b | c |\n"
+    text = f"intro\n{line}\n{line}\n{row}"
+
+    assert cpu_s(lambda text: header_above(text, len(text) - len(row), len(text)), text) < 0.5
