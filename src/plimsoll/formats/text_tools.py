@@ -70,6 +70,9 @@ _PERSONAL = regex(
 _RUN_OUTPUTS_MIN = 2
 """After so many outputs with a mark, an answer with an action in any form is meant for the program that sent them."""
 
+_RUN_SHARE = 0.75
+"""In a run so much of what follows answers has a mark; people who paste what they saw say other things in between."""
+
 _FAILED = regex(r"\s{0,8}(?:error|exception|traceback|failed|warning|invalid action)\b", re.IGNORECASE)
 _PERSONAL_CHARS, _TYPED_CHARS_MAX = 300, 1_500
 """So much of the start tells who speaks; people seldom type more than the second in answer to an action."""
@@ -89,16 +92,24 @@ def is_output(text: str) -> bool:
 def as_calls(messages: Sequence[Message], start: int) -> Sequence[Message]:
     """The messages, with actions in text as calls and their outputs as results; unchanged if there are none. Linear.
 
-    An action is a call only if its output follows or must, and an output follows an answer. What the user says beside an output
-    stays the user's, in the same message. `start` is the position of the first message in its history. For reading: such messages
-    are not sent.
+    An action is a call only if its output follows or must; an output follows an answer with an action, or is one of many. What the
+    user says beside an output stays the user's, in the same message. `start` is the position of the first message in its history.
+    For reading: such messages are not sent.
     """
     made = list(messages)
     is_answered, outputs = start > 0, 0
+    marked = [message.role == "user" and not message.results and is_output(message.text) for message in messages]
+    is_run = any(marked) and _is_run(messages, marked)
     for index, message in enumerate(messages):
         is_answered = is_answered or message.role == "assistant"
         before = messages[index - 1] if index else None
-        if not is_answered or not _holds_output(message, before, is_run=outputs >= _RUN_OUTPUTS_MIN):
+        if not is_answered or not message.text:
+            continue
+        if marked[index]:
+            holds = is_run or before is None or _answers_action(message.text, before)
+        else:
+            holds = _follows_action(message, before, is_run=outputs >= _RUN_OUTPUTS_MIN)
+        if not holds:
             continue
         id, outputs = f"text-{index}", outputs + 1
         if before is not None and before.role == "assistant" and not before.calls:
@@ -109,22 +120,39 @@ def as_calls(messages: Sequence[Message], start: int) -> Sequence[Message]:
     return made if outputs else messages
 
 
-def _holds_output(message: Message, before: Message | None, *, is_run: bool) -> bool:
-    """Whether a message is an output: by its mark, or as what follows an answer for a program; in a run, any with an action."""
-    if message.role != "user" or message.results or not message.text:
-        return False
-    text = message.text
-    if is_output(text):
-        return True
-    if before is None or before.role != "assistant" or before.calls:
+def _is_run(messages: Sequence[Message], marked: Sequence[bool]) -> bool:
+    """Whether most of what the user's side says to answers has the mark of an output."""
+    replies = [
+        is_marked
+        for before, message, is_marked in zip(messages, messages[1:], marked[1:], strict=False)
+        if before.role == "assistant" and message.role == "user" and not message.results
+    ]
+    return sum(replies) >= max(_RUN_OUTPUTS_MIN, _RUN_SHARE * len(replies))
+
+
+def _follows_action(message: Message, before: Message | None, *, is_run: bool) -> bool:
+    """Whether a message without a mark is what follows an answer for a program; in a run, an answer with any action."""
+    if message.role != "user" or message.results or before is None or before.role != "assistant" or before.calls:
         return False
     if not demands_output(before.text) and not (is_run and action_in(before.text) is not None):
         return False
+    text = message.text
     return (
         len(text) > _TYPED_CHARS_MAX
         or _FAILED.match(text) is not None
         or _PERSONAL.search(text[:_PERSONAL_CHARS]) is None
     )
+
+
+def _answers_action(text: str, before: Message) -> bool:
+    """Whether what bears a mark is what an answer's action gave: people run code that they are shown, and ask about its output."""
+    if before.calls:
+        return True
+    if before.role != "assistant" or action_in(before.text) is None:
+        return False
+    if not before.text.rstrip().endswith("```") or text.lstrip()[:1] in ("<", "[") or _LABEL.match(text) is None:
+        return True
+    return not any(_PERSONAL.search(end) for end in (text[:_PERSONAL_CHARS], text[-_PERSONAL_CHARS:]))
 
 
 def _answering(message: Message, id: str) -> Message:
