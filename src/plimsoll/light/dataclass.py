@@ -210,7 +210,10 @@ class _Init:
 
     def __get__(self, instance: object, owner: type | None = None) -> Callable[..., None]:
         self._calls += 1
-        if instance is not None and self._calls <= CALLS_UNCOMPILED:
+        is_call = not (
+            instance is None or isinstance(instance, type)
+        )  # inspect.signature binds it to the class from 3.13 on
+        if is_call and self._calls <= CALLS_UNCOMPILED:
             return partial(self._set_fields, instance)
         init = _init(self.cls, self._fields, frozen=self._frozen)
         type.__setattr__(self.cls, "__init__", init)

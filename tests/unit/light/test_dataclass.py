@@ -177,6 +177,21 @@ def test_the_classes_have_the_same_shape(name: str) -> None:
     assert (ours.__hash__ is None) is (theirs.__hash__ is None)
 
 
+def test_a_class_that_was_not_called_shows_its_signature_to_python_3_13() -> None:
+    """`inspect` binds what stands for `__init__` to the class there, as if the class were an instance."""
+
+    @quick.dataclass(frozen=True, slots=True, kw_only=True)
+    class Uncalled:
+        number: int
+        words: tuple[str, ...] = ()
+
+    stand_in = vars(Uncalled)["__init__"]
+    bound = type(stand_in).__get__(stand_in, Uncalled, type(Uncalled))
+
+    assert list(inspect.signature(bound).parameters) == ["number", "words"]
+    assert Uncalled(number=1).words == ()
+
+
 def test_frozen_instances_refuse_changes_and_have_a_hash() -> None:
     """The hash covers the fields that are compared."""
     cls = THEIRS["Derived"], OURS["Derived"]
