@@ -121,12 +121,18 @@ def as_calls(messages: Sequence[Message], start: int) -> Sequence[Message]:
 
 
 def _is_run(messages: Sequence[Message], marked: Sequence[bool]) -> bool:
-    """Whether most of what the user's side says to answers has the mark of an output."""
+    """Whether most of what follows answers, or follows answers with an action, has the mark of an output."""
     replies = [
-        is_marked
+        (before, is_marked)
         for before, message, is_marked in zip(messages, messages[1:], marked[1:], strict=False)
         if before.role == "assistant" and message.role == "user" and not message.results
     ]
+    return _are_most([is_marked for _, is_marked in replies]) or _are_most(
+        [is_marked for before, is_marked in replies if action_in(before.text) is not None]
+    )
+
+
+def _are_most(replies: Sequence[bool]) -> bool:
     return sum(replies) >= max(_RUN_OUTPUTS_MIN, _RUN_SHARE * len(replies))
 
 
@@ -150,9 +156,17 @@ def _answers_action(text: str, before: Message) -> bool:
         return True
     if before.role != "assistant" or action_in(before.text) is None:
         return False
-    if not before.text.rstrip().endswith("```") or text.lstrip()[:1] in ("<", "[") or _LABEL.match(text) is None:
+    label = _LABEL.match(text)
+    if (
+        not before.text.rstrip().endswith("```")
+        or label is None
+        or label[0].isupper()
+        or text.lstrip()[:1] in ("<", "[")
+    ):
         return True
-    return not any(_PERSONAL.search(end) for end in (text[:_PERSONAL_CHARS], text[-_PERSONAL_CHARS:]))
+    printed = text[label.end() :]
+    said = printed.rpartition("```")[2] if printed.lstrip().startswith("```") else printed
+    return not any(_PERSONAL.search(end) for end in (said[:_PERSONAL_CHARS], said[-_PERSONAL_CHARS:]))
 
 
 def _answering(message: Message, id: str) -> Message:

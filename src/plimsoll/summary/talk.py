@@ -127,7 +127,8 @@ def sections(
     came_up = topics(ledger, said, language, tokens_max, named=named, subjects=subjects, spread=spread)
     about = Section("topic", _TOPICS_SHARE_OF_PEERS, came_up, layout.inline)
     if named:
-        together = layout.topical if by_topic else partial(_with_legend, _legend(said))
+        names = {short: name for name, short in _initials(speakers_of(said)).items()}
+        together = layout.topical if by_topic else partial(_by_name, names)
         return [Section("chat", DIALOGUE_SHARES["chat"], _without(ranked, said, is_said), together), about]
     rest = _without(ranked, said, is_said)
     sides = {name: [item for item in rest if _side_of(item, said) == name] for name in _SIDES}
@@ -298,13 +299,12 @@ def _by_speaker(  # noqa: PLR0913 - what was said, and how it is read
     return candidates
 
 
-def _legend(said: Sequence[Fact]) -> str:
-    initials = _initials(speakers_of(said))
-    return ", ".join(f"{short} = {name}" for name, short in initials.items() if short != name)
-
-
-def _with_legend(legend: str, items: Sequence[Item]) -> str:
-    return f"({legend})\n{layout.spoken(items)}" if legend and len(items) > 2 else layout.spoken(items)
+def _by_name(names: Mapping[str, str], items: Sequence[Item]) -> str:
+    """Statements by speaker: behind whole names, or behind `names` of one letter and their legend where that is shorter."""
+    whole = layout.spoken([item._replace(label=names[item.label]) for item in items])
+    said = dict.fromkeys(item.label for item in items)
+    legend = ", ".join(f"{short} = {names[short]}" for short in sorted(said) if short != names[short])
+    return min((f"({legend})\n" if legend else "") + layout.spoken(items), whole, key=len)
 
 
 def _ranked(candidates: Sequence[Candidate], chars: int, overhead: int) -> list[Item]:

@@ -10,9 +10,11 @@ import plimsoll
 from plimsoll.formats.registry import decode_all
 from plimsoll.message import text_message
 from plimsoll.summary import dense
+from plimsoll.summary.item import Item
 from plimsoll.summary.ledger import Ledger, extend
 from plimsoll.summary.reread import reread
 from plimsoll.summary.rules import RuleSummary, render
+from plimsoll.summary.talk import _by_name
 
 CODE = "```rust\nfn main() { moor(17); }\n```"
 ENGLISH = [
@@ -407,3 +409,12 @@ def test_a_value_of_what_a_pronoun_stands_for_has_its_name(tokens_max: int, coun
 
     assert len(told) >= 3
     assert [at for at in told if f"{GOODS[at]} by quay once more; cost £{42 + 7 * at} " not in text] == []
+
+
+def test_a_legend_names_the_speakers_that_are_shown_and_only_where_it_is_shorter() -> None:
+    """In a small summary of many speakers it would cost more than it saves."""
+    names = {"A": "Alice Ferrante", "B": "Bruno", "C": "Carla"}
+    items = [Item("chat", "sold boat", 0.0, (at,), "", label) for at, label in enumerate("ABABAB")]
+
+    assert _by_name(names, items[:2]) == "Alice Ferrante: sold boat\nBruno: sold boat"
+    assert _by_name(names, items).startswith("(A = Alice Ferrante, B = Bruno)\nA: sold boat\nB: sold boat\n")
