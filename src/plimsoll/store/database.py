@@ -6,7 +6,7 @@ import os
 import sqlite3
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -70,8 +70,8 @@ class Database:
         self.mutex = RLock()
         self._durability = durability
         self._connection: sqlite3.Connection | None = None
-        self._refused: StoreError | None = None
-        """Why the connection can only read."""
+        self._refusal: Callable[[], StoreError] | None = None
+        """Makes the error of a connection that can only read."""
         self._pid = 0
         self._uses = 0
         self._close_after_use = False
@@ -108,8 +108,8 @@ class Database:
         """Raise StoreUnusable or StoreFull if the file can only be read."""
         with self._used(), self._errors():
             self._connected()
-            if self._refused is not None:
-                raise self._refused
+            if self._refusal is not None:
+                raise self._refusal()
 
     def close(self) -> None:
         """Close the connection; it reopens when needed.
@@ -184,25 +184,27 @@ class Database:
         connection = _open(self.path)
         try:
             with on_failure(connection.close):
-                self._refused = None
+                self._refusal = None
                 _prepare(connection, self.path, self._schema, durability=self._durability)
         except sqlite3.OperationalError as error:
             if not _is_out_of_space(error, self.path):
                 if _primary(error) not in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}:
                     raise
-                return self._connect_read_only(error, StoreUnusable(self.path, reason="not allowed to write there"))
+                return self._connect_read_only(
+                    error, partial(StoreUnusable, self.path, reason="not allowed to write there")
+                )
             self._close_after_use = True  # somebody may make room, and others write: this connection would not see it
-            return self._connect_read_only(error, StoreFull(self.path))
+            return self._connect_read_only(error, partial(StoreFull, self.path))
         return connection
 
-    def _connect_read_only(self, cause: sqlite3.Error, refused: StoreError) -> sqlite3.Connection:
+    def _connect_read_only(self, cause: sqlite3.Error, refusal: Callable[[], StoreError]) -> sqlite3.Connection:
         """Open read-only. Where nothing can be written no WAL can be shared either; if there is none, the file is complete."""
         if _size_bytes(f"{self.path}-wal"):
             raise cause
         connection = _open(f"file:{quote(self.path)}?mode=ro&immutable=1", uri=True)
         with on_failure(connection.close):
             _check_version(connection, self.path, self._schema)
-        self._refused = refused
+        self._refusal = refusal
         return connection
 
     @contextmanager
