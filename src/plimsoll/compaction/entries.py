@@ -60,8 +60,7 @@ class Entries(Sequence[ViewMessage]):
 
     def shortened(self) -> bool:
         """True if a message of the history is not shown whole."""
-        fields = (_beside(row) if isinstance(row, ViewMessage) else row[-_FIELDS:] for row in self.rows)
-        return any(position is not None and not whole for _, position, _, whole, _, _ in fields)
+        return any(position is not None and not whole for _, position, _, whole, _, _ in _fields(self))
 
     def first(self, count: int) -> Entries:
         """The first messages, independent of the rest."""
@@ -158,6 +157,23 @@ def rows_of(entries: Sequence[ViewMessage]) -> list[Row]:
         else entry
         for entry in entries
     ]
+
+
+def shown_whole(entries: Sequence[ViewMessage]) -> set[int]:
+    """Positions of the messages of the history that are shown whole."""
+    whole_ones = (position for _, position, origin, whole, _, _ in _fields(entries) if whole and origin == "history")
+    return {position for position in whole_ones if position is not None}
+
+
+def summaries_in(entries: Sequence[ViewMessage]) -> list[ViewMessage]:
+    """The summaries among messages. Those that are none and rest are not made."""
+    return [entries[at] for at, (_, _, origin, _, _, _) in enumerate(_fields(entries)) if origin == "summary"]
+
+
+def _fields(entries: Sequence[ViewMessage]) -> Iterator[tuple[Any, ...]]:
+    """What is kept of each message beside what it shows."""
+    rows: Sequence[Row] = entries.rows if isinstance(entries, Entries) else entries
+    return (_beside(row) if isinstance(row, ViewMessage) else row[-_FIELDS:] for row in rows)
 
 
 def tokens_from(entries: Sequence[ViewMessage], start: int) -> int:

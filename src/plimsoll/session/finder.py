@@ -10,6 +10,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
+from plimsoll.compaction.entries import shown_whole, summaries_in
 from plimsoll.compaction.references import name_of
 from plimsoll.compaction.tool_names import ToolNames
 from plimsoll.compaction.view_message import ViewMessage
@@ -138,7 +139,7 @@ class Finder:
     def _asked(self, state: Searched, ask: Callable[[set[int]], Found], *, shown: bool) -> Found:
         """The answer of an index that is up to date; `ask` is given the positions to leave out."""
         for _ in range(2):
-            seen = set() if shown else _shown(state)
+            seen = set() if shown else shown_whole(state.entries)
             self._follow(state, seen)
             if not shown:
                 seen |= self._summaries_shown(state)
@@ -190,7 +191,7 @@ class Finder:
         return {position for position, _ in state.history.branch.changed.items() ^ self._changed.items()}
 
     def _summaries_shown(self, state: Searched) -> set[int]:
-        return self._index.summaries_in(entry.message.text for entry in state.entries if entry.origin == "summary")
+        return self._index.summaries_in(entry.message.text for entry in summaries_in(state.entries))
 
     def _begin_again(self, changed: Mapping[int, int]) -> None:
         self._index = Index(self._names)
@@ -287,12 +288,6 @@ def _kept(state: Searched) -> tuple[Any, Callable[[Index, Callable[[Entry], str]
         with suppress(StoreError):
             return about_of(state.log.get_index() or b"")
     return None
-
-
-def _shown(state: Searched) -> set[int]:
-    """Positions of the messages that the view shows verbatim."""
-    as_said = (entry.position for entry in state.entries if entry.whole and entry.origin == "history")
-    return {position for position in as_said if position is not None}
 
 
 def _removed(state: Searched) -> set[int]:

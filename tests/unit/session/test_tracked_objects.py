@@ -6,7 +6,7 @@ import json
 import pytest
 
 import plimsoll
-from plimsoll.compaction.entries import Entries, same_rows
+from plimsoll.compaction.entries import Entries, same_rows, shown_whole, summaries_in
 from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.formats.atoms import atoms_of
 from plimsoll.formats.openai_chat.format import FORMAT
@@ -112,6 +112,22 @@ def test_rows_at_rest_keep_every_field_of_a_message():
     assert [entries.tokens_from(0), entries.tokens_from(0), scales.counted] == [count] * 3
     assert same_rows([*made], entries.rows) == 1  # the others were counted while they rested
     assert entries.recounted(scales).tokens_from(1) == count - 1
+
+
+def test_a_search_makes_no_messages_of_those_at_rest(monkeypatch):
+    """Which are shown whole is read of the rows; of summaries alone the messages are made."""
+    shown = [FORMAT.decode(wire, at) for at in range(3) for wire in worked(at)]
+    places = [{}, {"origin": "summary"}, {"position": 2}, {"position": 3, "whole": False}, {"position": 4}]
+    made = [ViewMessage(shown=one, count_message=len, **given) for one, given in zip(shown, places, strict=False)]
+    entries = Entries(made)
+    entries.rest(0, len(made) - 1)
+    woken = []
+    of_row = Entries._entry
+    monkeypatch.setattr(Entries, "_entry", lambda entries, row: woken.append(row) or of_row(entries, row))
+
+    assert shown_whole(entries) == shown_whole(made) == {2, 4}
+    assert [one.message for one in summaries_in(entries)] == [shown[1]]
+    assert len(woken) == 1
 
 
 def test_a_message_that_was_changed_from_a_number_to_a_truth_value_is_shown_anew(tmp_path):
