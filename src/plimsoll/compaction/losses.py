@@ -151,10 +151,8 @@ def _return(view: WorkingView, exchange: ViewExchange) -> None:
 def made_to_fit(view: WorkingView, exchange: ViewExchange, room_tokens: int, goal_tokens: int) -> bool:
     """True if an exchange fits into the room, cut if enough of it remains to be worth showing."""
     exchange_tokens = sum(entry.tokens for entry in exchange.entries)
-    if exchange_tokens > room_tokens:
-        least = max(min(BOUNDARY_TOKENS_MIN, int(goal_tokens * BOUNDARY_SHARE)), int(goal_tokens * SLACK_SHARE))
-        if room_tokens < least:
-            return False
+    if exchange_tokens > room_tokens and room_tokens < least_cut(goal_tokens):
+        return False
     kept = ViewExchange(
         entries=list(exchange.entries), original=exchange.original, entries_before=exchange.entries_before
     )
@@ -164,3 +162,8 @@ def made_to_fit(view: WorkingView, exchange: ViewExchange, room_tokens: int, goa
     exchange.entries, exchange.decision, exchange.reasons = kept.entries, kept.decision, kept.reasons
     exchange.references = kept.references
     return True
+
+
+def least_cut(goal_tokens: int) -> int:
+    """The least room that an exchange is cut to."""
+    return max(min(BOUNDARY_TOKENS_MIN, int(goal_tokens * BOUNDARY_SHARE)), int(goal_tokens * SLACK_SHARE))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import overload
 
 from plimsoll.compaction.importance import OPEN_ERROR, open_errors
+from plimsoll.compaction.losses import least_cut
 from plimsoll.compaction.notes import is_filler
 from plimsoll.compaction.task import Task
 from plimsoll.compaction.view_message import ViewExchange
@@ -53,7 +54,7 @@ def split(view: WorkingView, task: Task, *, summary_tokens: int | None = None, a
     """Share the room between the summary, exchanges that match the query, and the tail.
 
     `summary_tokens` is the known size of the summary; None uses the policy's share. `after_failure` uses the tail size that the
-    policy sets for a failed summariser.
+    policy sets for a failed summariser. What the tail leaves, if no exchange can be cut to it, is the summary's.
     """
     movable = view.movable()
     held = view.reserve_tokens + sum(exchange.tokens for exchange in view.exchanges if exchange.kept_as is not None)
@@ -64,6 +65,9 @@ def split(view: WorkingView, task: Task, *, summary_tokens: int | None = None, a
     room = free - summary - sum(exchange.tokens for exchange in matching)
     tail = _tail(view, movable, task, room, after_failure=after_failure)
     chosen = {id(exchange) for exchange in (*matching, *tail)}
+    rest = room - sum(exchange.tokens for exchange in tail)
+    if not task.policy.caps_tail and 0 < rest < least_cut(task.goal_tokens):
+        summary = max(summary, min(summary + rest, task.summary_tokens_max))
     return Split(
         stay=tuple(exchange for exchange in movable if id(exchange) in chosen),
         leave=tuple(exchange for exchange in movable if id(exchange) not in chosen),

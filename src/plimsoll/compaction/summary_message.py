@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 SHORTEN_ROUNDS_MAX = 3
 """Joined parts can cost slightly more than their sum; then they are rendered again with less room."""
 
+TAG_TOKENS = 2
+"""By so much more than in the last round a frame may take in the next, because its tag is another one."""
+
 CARRIED_SHARE = 0.5
 """Share of the room for text of earlier summaries that is not in the ledger's facts."""
 
@@ -114,9 +117,9 @@ class SummaryWriter:
             if room <= 0 or not text:
                 return None
             summary = self._framed(text, "older than the tail; its facts are in the summary", rendered.facts_kept)
-            excess += summary.tokens - self.tokens_max
             if summary.tokens <= self.tokens_max:
                 return summary
+            excess += summary.tokens - self.tokens_max + TAG_TOKENS
         return None
 
     def by_model(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from plimsoll.light.dataclass import dataclass
 from plimsoll.summary import repeated, sections, values
 from plimsoll.summary.item import Item, Section
-from plimsoll.summary.labels import Labels, dominant, labels, number_of
+from plimsoll.summary.labels import Labels, dominant, labels
 from plimsoll.summary.layout import bullets
 from plimsoll.summary.ledger.sentences import cut_at_word, line
-from plimsoll.summary.left_out import kinds_left
+from plimsoll.summary.left_out import KINDS_TOKENS_MIN, kinds_left, told
 from plimsoll.summary.room import TITLE_TOKENS, allot, bias_of, estimate, goal_weight, heading_tokens, title_tokens
 
 if TYPE_CHECKING:
@@ -63,11 +64,8 @@ _TRUNCATED_CHARS_MIN = 12
 _CLOSED_TOKENS_MIN = 120
 """Below this budget, a value from a tool says more than the number of messages by role."""
 
-_KINDS_TOKENS_MIN = 300
-"""Below this budget, omitted facts are one number; below half of it, message numbers are not shown either."""
-
-_LEFT_OUT_TOKENS_MIN = 100
-"""Below this budget, only the messages are counted: a fact says more than how many are left out."""
+_REST_SHARE = 0.02
+"""What may stay empty although statements wait."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,28 +219,26 @@ class _Page:
     def _take_truncated(self, section: Section) -> None:
         """Choose the section's best item truncated to the room, when no complete item fits."""
         item, room = section.items[0], self._room() - TITLE_TOKENS
-        low, high = 0, len(item.text)
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (middle, high) if self.counter.upper(line(item.text, middle)) < room else (low, middle - 1)
-        if low >= _TRUNCATED_CHARS_MIN:
-            self.chosen[section.name] = [item._replace(text=line(item.text, low))]
+        sizes = range(1, len(item.text) + 1)
+        chars = bisect_left(sizes, room, key=lambda size: self.counter.upper(line(item.text, size)))
+        if chars >= _TRUNCATED_CHARS_MIN:
+            self.chosen[section.name] = [item._replace(text=line(item.text, chars))]
 
     def finished(self) -> RuleSummary:
         """Format and count: drop the least valuable facts while over budget, add facts while much room is left."""
-        has_dropped = False
+        found, refills = self._rendered("", 0), _VERIFICATIONS_MAX
         for _ in range(_VERIFICATIONS_MAX):
             text = self._text()
-            tokens = self.counter.upper(text)
-            over = tokens - self.tokens_max
-            if over <= 0:
-                # What was dropped would be taken again, and dropped again.
-                if not has_dropped and -over > max(8, self.tokens_max // 150) and self._take_more(-over):
-                    continue
-                return self._rendered(text, tokens) if text else self._truncated(self._first_text())
-            self._drop(over + 2)
-            has_dropped = True
-        return self._truncated(self._text() or self._first_text())
+            left = self.tokens_max - self.counter.upper(text)
+            if left < 0:
+                self._drop(2 - left)
+                refills = min(refills, 1)  # what is taken instead may have to be dropped as well
+                continue
+            found = max(found, self._rendered(text, self.tokens_max - left), key=lambda made: made.tokens)
+            refills -= 1
+            if refills < 0 or left <= max(8, self.tokens_max // 150) or not self._take_more(left):
+                break
+        return found if found.text else self._truncated(self._text() or self._first_text())
 
     def _needed(self, section: Section) -> int:
         """Return the tokens needed by the remaining candidates, and the title if it is not yet used."""
@@ -296,27 +292,41 @@ class _Page:
         section.items[:] = kept
 
     def _take_more(self, tokens: int) -> bool:
-        """Choose more items from tokens reserved for titles and separators. Return whether any was added."""
-        before = sum(map(len, self.chosen.values()))
+        """Choose more items from tokens reserved for titles and separators. Return whether any was added.
+
+        Topics give way to a statement that has no room beside them.
+        """
+        before = self.used
         for section in self._by_share():
-            if tokens > 4 and section.items:
-                used = self.used
-                self._take(section, tokens, of_little_worth=True)
-                tokens -= self.used - used
+            self._take(section, tokens + before - self.used, of_little_worth=True)
         self._drop_repeated()
-        return sum(map(len, self.chosen.values())) > before
+        topics = self.chosen.get("topic")
+        if self.used > before or not topics or tokens <= self.tokens_max * _REST_SHARE:
+            return self.used > before
+        self.sections = [section for section in self.sections if section.name != "topic"]
+        self.used -= sum(map(self._cost, self.chosen.pop("topic")), title_tokens("topic"))
+        return self._take_more(tokens + before - self.used)
 
     def _drop(self, tokens: int) -> None:
-        """Drop the least valuable items until about `tokens` are saved: the user's own text last, in an agent's run."""
+        """Drop the least valuable items until about `tokens` are saved: the user's own text last, in an agent's run.
+
+        What was dropped before a large item and still fits beside the rest comes back.
+        """
+        dropped: list[tuple[list[Item], Item]] = []
         for name in _TALK_DROP_ORDER if self.ledger.is_dialogue else reversed(_ORDER):
             chosen = self.chosen.get(name, [])
             chosen.sort(key=lambda item: -item.value)
             while chosen and tokens > 0:
-                saved = self._cost(chosen.pop())
-                tokens -= saved
-                self.used -= saved
+                dropped.append((chosen, chosen.pop()))
+                tokens -= self._cost(dropped[-1][1])
+                self.used -= self._cost(dropped[-1][1])
             if tokens <= 0:
-                return
+                break
+        for chosen, item in reversed(dropped):
+            if self._cost(item) <= -tokens:
+                chosen.append(item)
+                tokens += self._cost(item)
+                self.used += self._cost(item)
 
     def _text(self) -> str:
         by_name = {section.name: section for section in self.sections}
@@ -343,16 +353,11 @@ class _Page:
         if not self.counted or self.tokens_max < self._closed_tokens_min() or not (left or any(self.chosen.values())):
             return ""
         words, counts, code = self.words, self.ledger.counts, [fact.text for fact in self.ledger.of("language")][:6]
-        numbers = self.numbers if self.tokens_max * 2 >= _KINDS_TOKENS_MIN else ""
+        numbers = self.numbers if self.tokens_max * 2 >= KINDS_TOKENS_MIN else ""
         parts = [words.counts.format(numbers=numbers, user=counts.user, assistant=counts.assistant, tool=counts.tool)]
-        if code and self.tokens_max * 2 >= _KINDS_TOKENS_MIN:
+        if code and self.tokens_max * 2 >= KINDS_TOKENS_MIN:
             parts.append(f"{words.languages} {', '.join(code)}.")
-        if left and self.tokens_max >= _KINDS_TOKENS_MIN:
-            listed = words.separator.join(number_of(kind, number, words) for kind, number in left.items())
-            parts.append(words.left_out.format(list=listed))
-        elif left and self.tokens_max >= _LEFT_OUT_TOKENS_MIN:
-            parts.append(words.left_out.format(list=number_of("fact", sum(left.values()), words)))
-        return " ".join(parts)
+        return " ".join([*parts, *told(left, self.tokens_max, words)])
 
     def _closed_tokens_min(self) -> int:
         """Return the least budget with a closing line: more for an agent's run whose frame says which messages it covers."""
@@ -385,12 +390,7 @@ class _Page:
 
     def _truncated(self, text: str) -> RuleSummary:
         """Return as much of the beginning as fits, by bisection, for a budget of a few tokens."""
-        low, high = (0 if self.counter.upper(text) > self.tokens_max else len(text)), len(text)
-        while low < high:
-            middle = (low + high + 1) // 2
-            if self.counter.upper(cut_at_word(text, middle)) <= self.tokens_max:
-                low = middle
-            else:
-                high = middle - 1
-        start = cut_at_word(text, low) if low > 1 else ""
+        sizes = range(1, len(text) + 1)
+        chars = bisect_right(sizes, self.tokens_max, key=lambda size: self.counter.upper(cut_at_word(text, size)))
+        start = cut_at_word(text, chars) if chars > 1 else ""
         return self._rendered(start, self.counter.upper(start) if start else 0)

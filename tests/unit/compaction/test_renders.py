@@ -52,3 +52,16 @@ def test_a_summary_is_rendered_again_only_where_that_gains_something(
         assert room not in rooms
         gained = room - max([given for given in rooms if given < room], default=0)
         assert gained >= max(SPARE_TOKENS, int(budget * SPARE_SHARE) - 1)
+
+
+@pytest.mark.parametrize("share", [0.15, 0.2, 0.25, 0.3])
+def test_room_too_small_for_an_exchange_is_the_summarys_before_it_is_rendered(
+    renders: list[tuple[Any, int]], share: float
+) -> None:
+    """What the tail leaves is no reason for a second rendering, and does not stay empty."""
+    messages = conversation(60)
+    budget = int(plimsoll.count_tokens(messages) * share)
+    view = plimsoll.fit(messages, max_tokens=budget).messages
+
+    assert len(renders) == 1
+    assert plimsoll.count_tokens(view) > budget * 0.98

@@ -108,7 +108,7 @@ def test_a_huge_newest_result_leaves_room_to_others() -> None:
 @pytest.mark.slow
 @pytest.mark.spec("S2-34")
 def test_no_room_stays_empty_while_facts_wait() -> None:
-    """Room that no further exchange fits into goes to the summary: at least 97 % of the budget is used, or all but a statement.
+    """Room that no further exchange fits into goes to the summary: at least 97 % of the budget is used, whatever it is.
 
     Where the summary says all, there is less room than an exchange takes verbatim, without its line in the summary.
     """
@@ -119,7 +119,7 @@ def test_no_room_stays_empty_while_facts_wait() -> None:
         for budget in range(420, 700, 20):
             view = plimsoll.fit(history, max_tokens=budget).messages
             waits = any("Left out:" in str(message["content"]) for message in view)
-            assert budget - plimsoll.count_tokens(view) <= (max(24, budget * 0.03) if waits else exchange)
+            assert budget - plimsoll.count_tokens(view) <= (budget * 0.03 if waits else exchange)
 
 
 @pytest.mark.slow
