@@ -8,7 +8,7 @@ from functools import partial
 from heapq import heapify, heappop, heapreplace
 from typing import TYPE_CHECKING, TypeAlias
 
-from plimsoll.summary import layout, superseded
+from plimsoll.summary import layout, superseded, updates
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.ledger.dates import day_in, resolved, shown
 from plimsoll.summary.ledger.fact import (
@@ -204,6 +204,8 @@ class _Statements:
 
             clauses = dense.clauses(self.said, self.talk, places)
             made = _by_speaker(self.ledger, self.said, clauses, self.bias, self.language, named=self.named)
+            if not self.named:
+                made = _with_updates(made, self.said)
         else:
             from plimsoll.summary import dense_zh  # noqa: PLC0415
 
@@ -213,9 +215,16 @@ class _Statements:
                 if self.by_topic
                 else _by_speaker(self.ledger, self.said, told, self.bias, self.language, named=self.named)
             )
-        if all(weight == 1.0 for weight in self.weights):
-            return made
         return [(item, words, whose, factor * self.weights[item.order[1]]) for item, words, whose, factor in made]
+
+
+def _with_updates(candidates: Sequence[Candidate], said: Sequence[Fact]) -> list[Candidate]:
+    """Of values that a user changed, the newest is worth most."""
+    own = [at for at, (item, *_) in enumerate(candidates) if said[item.order[1]].origin == "user"]
+    worths = dict(zip(own, updates.worth([(candidates[at][0].text, candidates[at][1]) for at in own]), strict=True))
+    return [
+        (item, words, whose, factor * worths.get(at, 1.0)) for at, (item, words, whose, factor) in enumerate(candidates)
+    ]
 
 
 def _steering(said: Sequence[Fact]) -> float:
