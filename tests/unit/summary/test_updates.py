@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from random import Random
 from typing import Any
 
@@ -11,29 +12,30 @@ import plimsoll
 from plimsoll.summary.updates import worth
 from spent import cpu_s
 
-CHANGE = (
-    "I've been pre-approved for $350,000 by Wells Fargo for the house.",
-    "By the way, Wells Fargo has now pre-approved me for $400,000.",
+CHANGES = (
+    (
+        "I've been pre-approved for $350,000 by Wells Fargo for the house.",
+        "By the way, Wells Fargo has now pre-approved me for $400,000.",
+    ),
+    ("My personal best in the charity 5K is 27:12.", "I just beat my personal best in the 5K, it is 25:50 now."),
+    ("I have 20 titles on my to-watch list.", "My to-watch list has grown to 25 titles."),
+    ("My yoga class is on Tuesdays with Rina.", "My yoga class moved to Thursdays, still with Rina."),
+    ("My rent is $1,450 a month.", "My rent went up to $1,600 a month."),
 )
 TOLD = (
-    "I met {0} in {1} last week and we bought a tent.",
+    "I met {0} in {1} last {4} and we bought {3}.",
     "My friend {0} is moving to {1} in {2} weeks.",
-    "I paid ${2}0 for the {3} at the shop in {1}.",
+    "I paid ${2}0 for {3} at the shop in {1}.",
     "I went to {1} with {0} for {2} days and saw a play.",
+    "{0} gave me {3} for my {2}th anniversary.",
     "I started at 7:{2} and walked {2} miles with {0}.",
+    "I signed up for a class in {1} that starts on the {2}th.",
+    "I returned {3} to {0} on {4}.",
 )
-PEOPLE = ("Maya", "Omar", "Lin", "Petra", "Hugo", "Aisha", "Colin")
-PLACES = ("Lisbon", "Oslo", "Kyoto", "Bergen", "Leeds", "Naples", "Cork")
-FILLER = (
-    "garden fence",
-    "jazz piano",
-    "bread oven",
-    "kayak trip",
-    "book club",
-    "desk lamp",
-    "leaking tap",
-    "wool coat",
-)
+PEOPLE = ("Maya", "Omar", "Lin", "Petra", "Hugo", "Aisha", "Colin", "Rosa", "Ken", "Daria")
+PLACES = ("Lisbon", "Oslo", "Kyoto", "Bergen", "Austin", "Leeds", "Naples", "Cork", "Turin", "Ghent")
+THINGS = ("a bread machine", "a tent", "a cello", "two lamps", "a bike rack", "a camera", "a desk", "a kayak", "a rug")
+DAYS = ("Monday", "Tuesday", "Wednesday", "Saturday", "Sunday")
 
 
 def _words(text: str) -> dict[str, float]:
@@ -61,20 +63,22 @@ def test_a_statement_with_another_value_of_the_same_matter_replaces_the_earlier(
 
 
 def _talk(seed: int) -> list[dict[str, Any]]:
-    """A chat of 60 turns, of which two tell one value and its change."""
+    """A chat of 60 turns, in which a few values are told and change later."""
     choose = Random(seed)
-    turns = {choose.randint(0, 25): CHANGE[0], choose.randint(30, 59): CHANGE[1]}
+    turns: dict[int, list[str]] = defaultdict(list)
+    for before, after in CHANGES:
+        turns[choose.randint(0, 25)].append(before)
+        turns[choose.randint(30, 59)].append(after)
     messages: list[dict[str, Any]] = []
     for turn in range(60):
-        told = [
-            choose.choice(TOLD).format(
-                choose.choice(PEOPLE), choose.choice(PLACES), choose.randint(11, 29), choose.choice(FILLER)
+        for _ in range(choose.randint(0, 2)):
+            people, things = (
+                (choose.choice(PEOPLE), choose.choice(PLACES)),
+                (choose.choice(THINGS), choose.choice(DAYS)),
             )
-            for _ in range(2)
-        ]
-        topic = choose.choice(FILLER)
-        said = " ".join(filter(None, (turns.get(turn), *told, f"What do you think about the {topic}?")))
-        answer = f"For the {topic}, start with a plan and set aside an hour. Keep notes of what works for you."
+            turns[turn].append(choose.choice(TOLD).format(*people, choose.randint(11, 29), *things))
+        said = " ".join((*turns[turn], "What do you think about houseplants?"))
+        answer = f"Set aside {choose.randint(10, 90)} minutes a day. Keep notes of what works for you. Would you like a plan?"
         messages += [{"role": "user", "content": said}, {"role": "assistant", "content": answer}]
     return [*messages, {"role": "user", "content": "And now?"}]
 
@@ -82,10 +86,10 @@ def _talk(seed: int) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("seed", range(6))
 def test_an_old_value_is_not_shown_without_the_new_one(seed: int) -> None:
     """Where there is not room for all that was told."""
-    for tokens_max in (500, 650, 800):
-        shown = str(plimsoll.fit(_talk(seed), max_tokens=tokens_max, model="gpt-4o"))
+    view = plimsoll.fit(_talk(seed), max_tokens=400, model="gpt-4o").messages
+    shown = "\n".join(message["content"] for message in view)
 
-        assert "$400,000" in shown or "$350,000" not in shown
+    assert "$400,000" in shown or "$350,000" not in shown
 
 
 def test_many_statements_with_the_same_words_take_linear_time() -> None:
