@@ -1,7 +1,4 @@
-"""Which modules of plimsoll a call enters: those of which at least one function runs. What a reader has to open to follow the call.
-
-The stand-ins for the standard library are left out, as it is.
-"""
+"""Which modules of plimsoll a call enters: those of which at least one function runs. What a reader has to open to follow the call."""
 
 from __future__ import annotations
 
@@ -19,16 +16,11 @@ ROOT = Path(plimsoll.__file__).parent
 def walk(call: Callable[[], object]) -> Counter[str]:
     """The functions that ran in each module while `call` ran, by the module's path below the package."""
     found: Counter[str] = Counter()
-    prefix, stand_ins = f"{ROOT}/", f"{ROOT}/light/"
+    prefix = f"{ROOT}/"
 
     def note(frame: FrameType, event: str, _: object) -> None:
         name = frame.f_code.co_filename
-        if (
-            event == "call"
-            and name.startswith(prefix)
-            and not name.startswith(stand_ins)
-            and frame.f_code.co_name != "<module>"
-        ):
+        if event == "call" and name.startswith(prefix) and frame.f_code.co_name != "<module>":
             found[name.removeprefix(prefix)] += 1
 
     before = sys.getprofile()

@@ -240,9 +240,9 @@ def test_a_view_goes_on_from_what_can_be_read(tmp_path: Path) -> None:
 def test_facts_are_gathered_again(tmp_path: Path) -> None:
     """Where the ledger of a compaction leads back to a record that is lost, its facts come from the history, and the next is whole."""
     spec = str(tmp_path / "store")
-    said = talk(140)
+    said = talk(160)
     with plimsoll.open("a", store=spec, format="openai-chat", **OPTIONS) as session:
-        for start in range(0, 140, 20):
+        for start in range(0, 160, 20):
             session.extend(said[start : start + 20])
             session.compact()
     records = [decode(line) for line in lines_of(spec)]

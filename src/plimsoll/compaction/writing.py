@@ -163,4 +163,4 @@ def _leading_system(entries: Sequence[ViewMessage], rows: list[Row], format: For
     count = 0
     while count < len(rows) and isinstance(row := rows[count], ViewMessage) and row.is_system:
         count += 1
-    return count if _is_parted(entries, count, format) else 0
+    return count if count and _is_parted(entries, count, format) else 0

@@ -246,6 +246,8 @@ def _named(name: PresetName) -> Policy:
 def _overridden(policy: Policy, overrides: Mapping[str, Any]) -> Policy:
     if not isinstance(overrides, Mapping):
         raise SettingError("policy", f"must be a mapping of fields, not {type(overrides).__name__}")
+    if not overrides:
+        return policy
     changes = dict(overrides)
     if "strategy" in changes:
         strategy = one_of("strategy", changes.pop("strategy"), get_args(Strategy))
@@ -253,7 +255,7 @@ def _overridden(policy: Policy, overrides: Mapping[str, Any]) -> Policy:
     if isinstance(changes.get("lines"), Mapping):
         changes["lines"] = _lines_overridden(policy.lines, changes["lines"])
     _check_known(changes, {known.name for known in fields(Policy)})
-    return replace(policy, **changes) if changes else policy
+    return replace(policy, **changes)
 
 
 def _lines_overridden(lines: LoadLines, marks: Mapping[str, Any]) -> LoadLines:

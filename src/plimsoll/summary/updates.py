@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.sentences import has_digit
+from plimsoll.summary.vocabulary import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,7 +39,7 @@ def worth(told: Sequence[tuple[str, Mapping[str, float]]]) -> list[float]:
     said: dict[str, list[int]] = defaultdict(list)
     found, totals = [1.0] * len(told), list[float]()
     for place, (text, words) in enumerate(told):
-        matter = [(word, weight) for word, weight in words.items() if weight > _RARE and not _is_amount(word)]
+        matter = [(word, weight) for word, weight in words.items() if weight > _RARE and not is_number(word)]
         totals.append(sum(weight for _, weight in matter))
         if len(matter) >= _SHARED_MIN and (has_digit(text) or _NOW.search(text) is not None):
             for earlier in _of_same_matter([(said[word][-_SPREAD_MAX:], weight) for word, weight in matter], totals):
@@ -64,7 +65,3 @@ def _is_anew(text: str, earlier: str) -> bool:
     """Return whether a statement has other numbers than an earlier one, or says that something holds now."""
     numbers, before = set(_NUMBER.findall(text)), set(_NUMBER.findall(earlier))
     return bool(numbers and before and not numbers & before) or _NOW.search(text) is not None
-
-
-def _is_amount(word: str) -> bool:
-    return word[0].isdigit() or word[0] == "$"

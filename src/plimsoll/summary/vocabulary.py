@@ -204,15 +204,15 @@ def stem(word: str) -> str:
 def worth(word: str, spread: int, total: int) -> float:
     """Rare words and numbers are worth much, words of feeling little."""
     rare = min(5.0, log((total + 1) / spread))
-    return rare * 0.25 if word in GENERIC else rare + 2.0 if _is_number(word) else rare
+    return rare * 0.25 if word in GENERIC else rare + 2.0 if is_number(word) else rare
 
 
 def says_something(words: Sequence[str]) -> bool:
     """Whether a clause has two words of substance, or one and a number."""
     specific = len(words) - sum(map(GENERIC.__contains__, words))
-    return specific > 1 or (specific == 1 and any(map(_is_number, words)))
+    return specific > 1 or (specific == 1 and any(map(is_number, words)))
 
 
-def _is_number(word: str) -> bool:
+def is_number(word: str) -> bool:
     """Whether a word is a number or an amount of money."""
     return word[0].isdigit() or word[0] == "$"

@@ -62,11 +62,6 @@ def separator_of(lines: Sequence[str]) -> str | None:
     return separator if is_table else None
 
 
-def width_of(line: str, separator: str, header: str) -> int:
-    """Return the number of fields of a line below this header."""
-    return len(fields_of(line, separator, header))
-
-
 def _has_numbers(rows: Sequence[Sequence[str]]) -> bool:
     """Whether a column has numbers in nearly all rows, as no words of prose have."""
     return any(

@@ -36,7 +36,6 @@ _TABLE_CHARS_MAX, _TABLE_ROWS_MAX = 320, 9
 _CELLS = regex(r"\s*\|\s*|\t+|\s{2,}")
 _RULE = regex(r"[\s|+:=-]{3,}")
 
-
 _INTERPRETERS = frozenset(
     "python sql sqlite ipython jupyter run_cell execute_sql run_sql query run_query execute_query code r".split()
 )
@@ -109,11 +108,7 @@ def from_table(text: str, call: Call, position: int) -> Iterator[Fact]:
         return
     rows = [row for raw in bare.split("\n") if (row := raw.strip(" |\t")) and _RULE.fullmatch(row) is None]
     cells = [len(_CELLS.split(row)) for row in rows]
-    if (
-        1 < len(rows) <= _TABLE_ROWS_MAX
-        and cells[0] > 0
-        and (max(cells) > 1 or (len(rows) <= _COUNTED_MAX and call.action == "shell"))
-    ):
+    if 1 < len(rows) <= _TABLE_ROWS_MAX and (max(cells) > 1 or (len(rows) <= _COUNTED_MAX and call.action == "shell")):
         shown = line("; ".join(" | ".join(_CELLS.split(row)) for row in rows), _TABLE_CHARS_MAX)
         yield Fact(
             "identifier",
