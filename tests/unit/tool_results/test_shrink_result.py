@@ -138,6 +138,27 @@ def test_a_search_names_a_file_once_above_its_hits():
     assert all(any(hit.endswith(line) for hit in hits) for line in shown)
 
 
+def test_a_search_names_a_file_once_where_hits_leave_out_a_folder_that_context_has():
+    """Names that differ by the folder searched in are one file, with its whole path; another file of that name stays another."""
+    root = "/srv/harbour"
+    lines = [
+        line
+        for n in (1, 2)
+        for k in range(3, 120, 3)
+        for line in (
+            f"{root}/cranes/mod_{n}.py-{k - 1}-",
+            f"cranes/mod_{n}.py:{k}: lift()",
+            f"{root}/cranes/mod_{n}.py-{k + 1}-",
+        )
+    ]
+    text = shrink("\n".join([*lines, "mod_1.py:7: lift()"]), 400).text
+
+    assert "235 hits in 3 files" in text
+    assert [text.count(f"{root}/cranes/mod_{n}.py") for n in (1, 2)] == [1, 1]
+    assert text.count("mod_1.py:7: lift()") == text.count("mod_1.py") - 1 == 1
+    assert "\n:63: lift()" in text
+
+
 def test_diffs_keep_changes_before_context():
     """Every file and change stays, and context is dropped."""
     text = shrink(DIFF, 600).text

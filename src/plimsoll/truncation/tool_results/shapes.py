@@ -230,19 +230,31 @@ def _look_at_search(lines: Lines) -> Look:
     """N for the nth hit in a file, so that each file is shown before a second hit; other lines follow the hit before."""
     seen: Counter[str] = Counter()
     ranked, current, hits = [], 0, 0
-    places = []
-    for line in lines:
-        hit = _HIT.match(line)
-        places.append(hit[1] if hit else "")
-        if hit:
+    places = [hit[1] if (hit := _HIT.match(line)) else "" for line in lines]
+    if names := _names_in_full(places):
+        lines = [f"{names.get(place, place)}{line[len(place) :]}" for line, place in zip(lines, places, strict=True)]
+        places = [names.get(place, place) for place in places]
+    for line, place in zip(lines, places, strict=True):
+        if place:
             hits += 1
-            seen[hit[1]] += 1
-            current = seen[hit[1]]
+            seen[place] += 1
+            current = seen[place]
             ranked.append(current)
         else:
             ranked.append(current + 1 if line.strip() else current + 2)
     facts = f"{pluralize(hits, 'hit')} in {pluralize(len(seen), 'file')}" if hits else _line_count(lines)
-    return Look(_with_errors(ranked, lines, _ERRORS_OF_SEARCH), facts, places=places)
+    return Look(_with_errors(ranked, lines, _ERRORS_OF_SEARCH), facts, lines=lines if names else None, places=places)
+
+
+def _names_in_full(places: Sequence[str]) -> dict[str, str]:
+    """The whole paths of files named with and without the folder searched in: Claude Code leaves it out of hits only."""
+    names, ends = frozenset(places) - {""}, list[tuple[str, str]]()
+    for name in names:
+        parts = name.split("/") if name[:1] == "/" else []
+        ends += [(name, end) for at in range(1, len(parts)) if (end := "/".join(parts[at:])) in names]
+    folders = Counter(name.removesuffix(end) for name, end in ends)
+    searched = max(folders, key=lambda folder: (folders[folder], folder), default="")
+    return {end: name for name, end in ends if name == f"{searched}{end}"}
 
 
 # --- prose and everything else ----------------------------------------------------------------------------------------
