@@ -4,6 +4,7 @@ Tags in views are made with a key of the tests' own, so that a view has the same
 much of the processors it used, and what it left out.
 """
 
+import gc
 import os
 import resource
 import sys
@@ -16,6 +17,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from amounts import THOROUGH
 
 os.environ["PLIMSOLL_KEY"] = "tests"
+
+
+def pytest_collection_finish() -> None:
+    """Leave the thousands of collected tests, which stay to the end, out of every collection of garbage."""
+    gc.freeze()
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:

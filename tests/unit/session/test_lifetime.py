@@ -77,7 +77,6 @@ def test_a_session_leaves_nothing_to_the_garbage_collector(store: str) -> None:
         assert gc.collect() == 0
     finally:
         gc.enable()
-        gc.unfreeze()
 
 
 @pytest.mark.slow
