@@ -30,6 +30,7 @@ class Scales:
 @pytest.fixture(autouse=True, scope="module")
 def _earlier_objects_are_left_out() -> None:
     """The collector visits none of the objects of earlier tests, which takes seconds in a process that ran thousands."""
+    gc.collect()  # what was left unclosed is found now or never
     gc.freeze()
 
 
