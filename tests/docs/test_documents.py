@@ -89,3 +89,14 @@ def test_every_decision_is_complete():
     assert [
         place(path) for path in records if not all(part in path.read_text(encoding="utf-8") for part in wanted)
     ] == []
+
+
+def test_every_decision_has_a_number_of_its_own():
+    """A number in a source or a document names one record, and the record's heading says it again."""
+    records = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
+    numbers = [path.name[:4] for path in records]
+
+    assert [number for number in numbers if numbers.count(number) > 1] == []
+    assert [
+        place(path) for path in records if not path.read_text(encoding="utf-8").startswith(f"# {path.name[:4]}: ")
+    ] == []

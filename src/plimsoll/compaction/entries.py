@@ -1,6 +1,6 @@
 """The messages of a growing view. Those at rest are rows of atoms, which the garbage collector does not visit.
 
-See formats/atoms.py for what rests, and decision 0013 for why.
+See formats/atoms.py for what rests, and decision 0025 for why.
 """
 
 from __future__ import annotations
