@@ -1,4 +1,4 @@
-"""The bounds that are promised, each beside the figure of this run."""
+"""The bounds that are promised, each beside the figure of the last run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BOUNDS = (
 
 
 def table(measured: Mapping[str, Any]) -> str:
-    """One row a bound whose topic was measured in this run."""
+    """One row a bound whose topic was measured."""
     rows = [
         [
             bound.figure,

@@ -100,3 +100,13 @@ def test_every_decision_has_a_number_of_its_own():
     assert [
         place(path) for path in records if not path.read_text(encoding="utf-8").startswith(f"# {path.name[:4]}: ")
     ] == []
+
+
+def test_the_table_of_bounds_has_every_bound():
+    """A run of one topic leaves the rows of the others in the table that is kept."""
+    bounds = (ROOT / "bench" / "bounds.py").read_text(encoding="utf-8")
+    kept = (ROOT / "bench" / "results" / "bounds.md").read_text(encoding="utf-8")
+    figures = re.findall(r'Bound\("([^"]+)"', bounds)
+
+    assert figures
+    assert [figure for figure in figures if f"| {figure} " not in kept] == []
