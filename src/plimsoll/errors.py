@@ -32,10 +32,24 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import FrameType, TracebackType
-from typing import Self
+from typing import Any, Self
 
 
-class PlimsollError(Exception):
+class _Whole:
+    """Mixin for exceptions that are copied and pickled with their fields. Without it only those with plain arguments can be."""
+
+    args: tuple[Any, ...]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), *self.args), vars(self)
+
+
+def _again(kind: type[Any], *args: object) -> Any:
+    """An exception without its fields, which are set next."""
+    return kind.__new__(kind, *args)
+
+
+class PlimsollError(_Whole, Exception):
     """Base class of all errors. The call that raised it changed nothing, unless the docstring of the subclass says otherwise."""
 
 
@@ -265,7 +279,7 @@ class DamageWarning(UserWarning):
     """Some records of an opened session are unreadable. The session works with the others."""
 
 
-class SessionSkipped(UserWarning):
+class SessionSkipped(_Whole, UserWarning):
     """A session is left out of a search in several sessions, because it cannot be read."""
 
     def __init__(self, session: str, why: str) -> None:
@@ -274,7 +288,7 @@ class SessionSkipped(UserWarning):
         super().__init__(f"not searched: {why if repr(session) in why else f'session {session!r}: {why}'}")
 
 
-class CounterWarning(UserWarning):
+class CounterWarning(_Whole, UserWarning):
     """A session is opened with another token counter than it was counted with. The sizes are not comparable."""
 
     def __init__(self, session: str, *, counted_by: str, opened_with: str) -> None:
@@ -290,7 +304,7 @@ class MemoryWarning(UserWarning):
     """A store of memories failed or did not answer. The session is as it would be without memories."""
 
 
-class UnknownModelWarning(UserWarning):
+class UnknownModelWarning(_Whole, UserWarning):
     """A model is unknown, so a small context window is assumed. Given once per name."""
 
     def __init__(self, name: str) -> None:
@@ -301,7 +315,7 @@ class UnknownModelWarning(UserWarning):
         )
 
 
-class UnseenTokensWarning(UserWarning):
+class UnseenTokensWarning(_Whole, UserWarning):
     """The provider counts more tokens beyond a session's view than its budget allows. Views get a small part of the budget."""
 
     def __init__(self, session: str, tokens: int) -> None:
