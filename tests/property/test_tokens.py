@@ -13,7 +13,7 @@ from plimsoll.tokens.counter import counter_for, message_counter_for
 from plimsoll.tokens.estimate import EstimatingCounter
 from plimsoll.tokens.exact import SplintrEngine, exact_counter, slices, without_surrogates
 from plimsoll.tokens.framing import ANTHROPIC, OPENAI_CHAT, Framing, MessageCounter
-from plimsoll.tokens.table import VocabularyTable
+from plimsoll.tokens.table import VocabularyTable, lines_apart
 from published_counts import FORMULAS
 
 quick = settings(max_examples=examples(150), deadline=None)
@@ -108,6 +108,15 @@ def test_exact_counts_add_up_over_safe_cuts(text: str, vocabulary: str, size: in
     """Slices of any size, cut where it is safe, add up to the count of the whole."""
     counter = exact_counter(vocabulary)
     assert sum(map(counter.count, slices(text, size))) == counter.count(text)
+
+
+@quick
+@given(st.lists(pieces, max_size=60).map("".join), st.sampled_from(["o200k_base", "cl100k_base"]))
+def test_exact_counts_add_up_over_lines(text: str, vocabulary: str) -> None:
+    """The lines that are counted apart are the whole text, and add up to its count."""
+    counter = exact_counter(vocabulary)
+    assert "".join(lines_apart(text)) == text
+    assert counter.count_by_lines(text) == counter.count(text)
 
 
 parts = st.one_of(

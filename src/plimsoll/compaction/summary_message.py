@@ -27,6 +27,7 @@ from plimsoll.summary.ledger.identifiers import codes_in
 from plimsoll.summary.ledger.wire import NOTHING
 from plimsoll.summary.reread import is_title, quoted, reread
 from plimsoll.summary.rules import render
+from plimsoll.tokens.cache import upper_by_lines
 from plimsoll.truncation import cut_text
 
 if TYPE_CHECKING:
@@ -219,7 +220,9 @@ class SummaryWriter:
         return None if is_named or ledger.counts.messages > self.covers[1] - self.covers[0] else self.covers
 
     def _framed(self, text: str, reason: str, facts: int = 1) -> SummaryMessage:
-        message = text_message(self.task.policy.summary_role, self._wrapped(text))
+        wrapped = self._wrapped(text)
+        upper_by_lines(self.view.counter, wrapped)  # its lines were counted when it was rendered
+        message = text_message(self.task.policy.summary_role, wrapped)
         return SummaryMessage(
             message=message, text=text, tokens=self.view.count_message(message), facts=facts, reason=reason
         )

@@ -14,6 +14,7 @@ from plimsoll.summary.layout import bullets
 from plimsoll.summary.ledger.sentences import cut_at_word, line
 from plimsoll.summary.left_out import KINDS_TOKENS_MIN, kinds_left, told
 from plimsoll.summary.room import TITLE_TOKENS, allot, bias_of, estimate, goal_weight, heading_tokens, title_tokens
+from plimsoll.tokens.cache import upper_by_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -229,7 +230,7 @@ class _Page:
         found, refills = self._rendered("", 0), _VERIFICATIONS_MAX
         for _ in range(_VERIFICATIONS_MAX):
             text = self._text()
-            left = self.tokens_max - self.counter.upper(text)
+            left = self.tokens_max - upper_by_lines(self.counter, text)
             if left < 0:
                 self._drop(2 - left)
                 refills = min(refills, 1)  # what is taken instead may have to be dropped as well
@@ -373,8 +374,7 @@ class _Page:
         return kept + Counter(self.shown_in_requests)
 
     def _rendered(self, text: str, tokens: int) -> RuleSummary:
-        kept = sum(self._kept().values())
-        return RuleSummary(text=text, tokens=tokens, facts_kept=kept)
+        return RuleSummary(text=text, tokens=tokens, facts_kept=sum(self._kept().values()))
 
     def _first_text(self) -> str:
         """Return the text for a budget too small for sections: of the first request, the first chat fact or the best values.

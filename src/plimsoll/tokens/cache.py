@@ -172,6 +172,12 @@ class CachingCounter:
         """The wrapped counter's `upper`, cached."""
         return self._uppers.count(text, self._counter.upper)
 
+    def upper_by_lines(self, text: str) -> int:
+        """See the function of that name."""
+        if not isinstance(self._counter, ExactCounter):
+            return self.upper(text)
+        return self._cache.get((len(text), hash(text)), self._counter.count_by_lines, text)
+
     def prime(self, texts: Iterable[str]) -> None:
         """Count many texts in advance, if the counter counts them on all cores; otherwise do nothing."""
         if not isinstance(self._counter, ExactCounter):
@@ -185,3 +191,8 @@ class CachingCounter:
     def cache_info(self) -> CacheStats:
         """Counters of the cache of `count`; that of `upper` is separate."""
         return self._cache.info()
+
+
+def upper_by_lines(counter: TokenCounter, text: str) -> int:
+    """The same as `counter.upper(text)`, in less time for drafts of one text, which have most of their lines in common."""
+    return counter.upper_by_lines(text) if isinstance(counter, CachingCounter) else counter.upper(text)

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from plimsoll.light.packages import is_installed
 from plimsoll.light.regex import regex
 from plimsoll.limits import COUNT_ALONE_CHARS, COUNT_ENGINE_CHARS_MAX, COUNT_SLICE_CHARS, COUNT_TABLE_SLICE_CHARS
-from plimsoll.tokens.table import VocabularyTable
+from plimsoll.tokens.table import VocabularyTable, lines_apart
 
 BatchEngine: TypeAlias = "Callable[[Sequence[str]], list[int]]"
 """Counts many texts at once. None of them may contain the start of a special token."""
@@ -70,6 +70,10 @@ class ExactCounter:
         if len(text) > COUNT_SLICE_CHARS:
             return sum(self._slice(part) for part in slices(text))
         return self._slice(text)
+
+    def count_by_lines(self, text: str) -> int:
+        """The same as `count`, by the counts of its lines, of which the engine remembers the short ones."""
+        return sum(map(self.count, lines_apart(text)))
 
     def count_all(self, texts: Sequence[str]) -> list[int]:
         """The count of each text, on all cores if the engine supports it."""

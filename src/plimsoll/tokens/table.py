@@ -50,9 +50,11 @@ _ASCII_LINE: Final = r"[\x00-\x09\x0b-\x7f]*+\n"
 _CUT: Final = r"(?=(?!/)[ \t]*+\S|\Z)"
 """The start of a line that no piece of the line before extends into: neither blank nor beginning with a slash."""
 
-_BLOCKS: Final = regex(
-    rf"((?:{_ASCII_LINE}(?:(?!{_CUT}){_ASCII_LINE})*+{_CUT})++)" rf"|[^\n]*+\n?+(?:(?!{_CUT})[^\n]*+\n?+)*+"
-)
+_LINE: Final = rf"[^\n]*+\n?+(?:(?!{_CUT})[^\n]*+\n?+)*+"
+"""A line, up to a cut."""
+
+_LINES: Final = regex(_LINE)
+_BLOCKS: Final = regex(rf"((?:{_ASCII_LINE}(?:(?!{_CUT}){_ASCII_LINE})*+{_CUT})++)|{_LINE}")
 """Lines of ASCII, else a line, up to a cut."""
 
 _BLOCKS_CHARS_MIN: Final = 200
@@ -70,6 +72,11 @@ def _pattern(vocabulary: str, *, is_ascii: bool) -> re.Pattern[str]:
 @cache
 def _kinds() -> bytes:
     return zlib.decompress(package_file("plimsoll.tokens", "characters.kinds"))
+
+
+def lines_apart(text: str) -> list[str]:
+    """The lines of a text, with their ends, where no token spans two of them; else several together. Linear."""
+    return _LINES.findall(text)
 
 
 def bucket_of(token: bytes) -> int:

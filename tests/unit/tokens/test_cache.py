@@ -7,7 +7,9 @@ import random
 
 import pytest
 
-from plimsoll.tokens.cache import CacheStats, LruCache
+from plimsoll.tokens.cache import CacheStats, CachingCounter, LruCache, upper_by_lines
+from plimsoll.tokens.estimate import EstimatingCounter
+from plimsoll.tokens.exact import ExactCounter, SplintrEngine
 
 
 class Clock:
@@ -156,3 +158,30 @@ def test_a_cache_of_nothing_keeps_nothing(clock):
     cache.put("a", 1)
 
     assert cache.find("a") is None
+
+
+def exact_by(texts: list[str]) -> CachingCounter:
+    """A counter that notes which texts it was asked for."""
+    engine = SplintrEngine("o200k_base")
+    return CachingCounter(ExactCounter("o200k_base", lambda text: texts.append(text) or engine.count(text)))
+
+
+@pytest.mark.parametrize("blank", ["", "\n", "  \n"])
+def test_drafts_are_counted_by_their_lines_and_then_known_whole(blank):
+    """The engine gets the lines of a draft one by one, together with blank lines after them; `upper` then knows the draft."""
+    asked: list[str] = []
+    counter = exact_by(asked)
+    lines = [f"- berth {number}: grösser than before\n{blank}" for number in range(40)]
+    draft = "".join(lines)
+    tokens = upper_by_lines(counter, draft)
+    assert list(filter(None, asked)) == lines
+    assert counter.upper(draft) == counter.count(draft) == tokens == SplintrEngine("o200k_base").count(draft)
+    assert len(asked) <= len(lines) + 1
+
+
+def test_drafts_are_counted_whole_by_counters_whose_counts_may_not_add_up():
+    """An estimate is rounded, and a caller's counter may count in any way."""
+    draft = "one two three\n" * 100
+    estimating = EstimatingCounter("o200k_base")
+    assert upper_by_lines(CachingCounter(estimating), draft) == estimating.upper(draft)
+    assert upper_by_lines(estimating, draft) == estimating.upper(draft)

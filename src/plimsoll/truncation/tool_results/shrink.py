@@ -8,6 +8,7 @@ from plimsoll.formats.provenance import is_tagged, notice, tag_of, verified_noti
 from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.light.regex import regex
 from plimsoll.policy.validation import integer
+from plimsoll.tokens.cache import upper_by_lines
 from plimsoll.truncation import cut_text
 from plimsoll.truncation.json_text import parse_json, sample_words
 from plimsoll.truncation.marker import MarkerLanguage, check_reference, language_of
@@ -204,7 +205,7 @@ class _Shrinking:
 
     def _checked(self, shaped: str | None, kind: Kind, body: str, original: _Original) -> ShrunkResult:
         """The result with the `shaped` text, or with the two ends of the body if that is None or does not fit."""
-        if shaped is None or self.counter.upper(shaped) > self.tokens_max:
+        if shaped is None or upper_by_lines(self.counter, shaped) > self.tokens_max:
             cut = cut_text(
                 body,
                 tokens_max=self.tokens_max,
@@ -218,7 +219,7 @@ class _Shrinking:
             text=shaped,
             kind=kind,
             tokens_before=original.tokens,
-            tokens_after=self.counter.upper(shaped),
+            tokens_after=upper_by_lines(self.counter, shaped),
             reference=original.reference,
         )
 
@@ -284,7 +285,7 @@ def _most_lines(lines: Sequence[str], look: Look, tokens_max: int, counter: Toke
             break
         if len(kept) not in tried:
             text = render_kept(lines, kept, gaps, language, look.counts, chars_max, look.places)
-            tried[len(kept)] = counter.upper(text), text
+            tried[len(kept)] = upper_by_lines(counter, text), text
         tokens = tried[len(kept)][0]
         is_full = _FULL_SHARE * tokens_max <= tokens <= tokens_max
         if is_full or len(kept) == len(lines) or _is_optimal(tried, tokens_max):
