@@ -60,7 +60,7 @@ INTERNAL = {
     "Stats": {"ratio_sum", "after", "totals"},
 }
 INTERNAL |= {"Memories": {"take", "read_to", "shown", "count_hits"}}
-INTERNAL |= {"Fitted": {"make_report"}, "Inspection": {"draw"}}
+INTERNAL |= {"Inspection": {"draw"}}
 """Fields and methods that callers have no use for."""
 
 ALIASES = {

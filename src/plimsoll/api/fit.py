@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from plimsoll.compaction.meter import ContextMeter, checked_tools, meter_for
 from plimsoll.compaction.result import Fitted, Report
@@ -216,7 +216,7 @@ def _unchanged(request: _Request) -> Fitted[Any]:
         messages=[copied(message.wire or {}) for message in request.messages],
         origins=tuple((position,) for position in request.places or range(len(request.messages))),
         system=copied_value(request.system),
-        make_report=partial(_report, request),
+        report=cast("Report", partial(_report, request)),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from plimsoll.compaction.drive import drive
 from plimsoll.compaction.engine import compact, is_futile, reworded, untouched
@@ -133,7 +133,7 @@ class MeasuredConversation:
             messages=written(entries, format, replace(self.meter, system=system).leading_marks),
             origins=tuple(tuple(placed_at(found, self.places)) for found in origins(entries, format)),
             system=copied_value(system),
-            make_report=partial(self._report, outline),
+            report=cast("Report", partial(self._report, outline)),
         )
 
     def _report(self, outline: Outline) -> Report:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
 
 from plimsoll.light.brief import Fact, JsonReady, ShortRepr, pluralize, size_change
-from plimsoll.light.dataclass import dataclass, field, replace
+from plimsoll.light.dataclass import LATE, dataclass, field, replace
 from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.message import FormatName, M
 
@@ -63,12 +63,8 @@ class Fitted(ShortRepr, Generic[M]):
     metadata."""
     system: Any = None
     """Anthropic's system text if it was given apart: unchanged, or cut if it alone exceeds the budget."""
-    make_report: Callable[[], Report] = field(repr=False, compare=False)
-
-    @cached_property
-    def report(self) -> Report:
-        """What was done and why. Computed on first access, which counts the removed messages."""
-        return self.make_report()
+    report: Report = field(compare=False, metadata=LATE)
+    """What was done and why. Computed on first access, which counts the removed messages."""
 
     def _facts(self) -> Iterable[Fact]:
         report = self.report
@@ -78,17 +74,6 @@ class Fitted(ShortRepr, Generic[M]):
 
     def _text(self) -> str | None:
         return self.report.summary
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Copy and pickle with the computed report."""
-        report = self.report
-        return {
-            "messages": self.messages,
-            "origins": self.origins,
-            "system": self.system,
-            "report": report,
-            "make_report": _Made(report),
-        }
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -166,7 +151,8 @@ class Revision(NamedTuple):
 class Plan(ShortRepr, Generic[M]):
     """What a compaction would do. Nothing has been changed yet.
 
-    `made_at` is the revision it was computed for. Printing, editing and applying it are separate calls.
+    `made_at` is the revision it was computed for. Printing, editing and applying it are separate calls. To others it is no data
+    class, and it is never stored: `to_dict` is what it says as data.
     """
 
     outline: Outline
@@ -206,6 +192,17 @@ class Plan(ShortRepr, Generic[M]):
     def apply(self) -> Fitted[M]:
         """The resulting messages. Pure: applying twice gives equal results."""
         return self._write(self.outline)
+
+    def __copy__(self) -> Plan[M]:
+        """Itself: a plan never changes."""
+        return self
+
+    def __deepcopy__(self, memo: Mapping[int, Any]) -> Plan[M]:
+        """Itself."""
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a plan cannot be stored; apply() it, or keep to_dict()")
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""

@@ -3,12 +3,13 @@
 Importing plimsoll makes about a hundred classes. For each the standard decorator compiles up to eight functions, and its module
 imports `inspect`. This one compiles only `__init__`, once the class has been called some times: most of a process never are.
 The other methods are shared by all. What the functions of the standard library read (`fields`, `replace`, `asdict`) is made
-when one of them asks; the functions here are for classes that the decorator here has made.
+when one of them asks; the functions here are for classes that the decorator here has made. A class that is made of private
+fields is no dataclass to others: what they would copy of it is nothing to keep.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from itertools import chain
 from operator import attrgetter
@@ -22,6 +23,9 @@ CALLS_UNCOMPILED = 8
 _ABSENT: Any = object()
 """In place of a default that there is none of, and of one that is made for each instance."""
 
+LATE = {"late": True}
+"""The metadata of a field that may be given a function, which is called when the field is first read. Not with slots."""
+
 _FIELDS = "__light_fields__"
 """The attribute of a class that has its fields."""
 
@@ -29,7 +33,7 @@ _FIELDS = "__light_fields__"
 class Field:
     """One field of a class: as `dataclasses.Field`, with the options that the package uses."""
 
-    __slots__ = ("compare", "default", "default_factory", "init", "kw_only", "name", "repr", "type")
+    __slots__ = ("compare", "default", "default_factory", "init", "kw_only", "metadata", "name", "repr", "type")
 
     def __init__(  # noqa: PLR0913 - as dataclasses.field
         self,
@@ -40,10 +44,11 @@ class Field:
         repr: bool = True,
         compare: bool = True,
         kw_only: bool | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> None:
         self.name = self.type = ""
         self.default, self.default_factory = default, default_factory
-        self.init, self.repr, self.compare, self.kw_only = init, repr, compare, kw_only
+        self.init, self.repr, self.compare, self.kw_only, self.metadata = init, repr, compare, kw_only, metadata
 
 
 def _dataclass(
@@ -86,6 +91,8 @@ def _methods(fields: tuple[Field, ...], *, frozen: bool, slots: bool, repr: bool
         methods |= {"__eq__": _equal, "__hash__": _hashed if frozen else None}
     if frozen:
         methods |= {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
+    if any(map(_is_late, fields)):
+        methods |= {"__getattr__": _late, "__getstate__": _whole_state}
     if frozen and slots:
         methods |= {"__getstate__": _state, "__setstate__": _set_state}
     return methods
@@ -153,6 +160,8 @@ class _StandardFields:
         self.cls: type = type(self)
 
     def __get__(self, instance: object, owner: type | None = None) -> dict[str, Any]:
+        if any(field.init and field.name.startswith("_") for field in self._fields):
+            raise AttributeError(f"type object {self.cls.__name__!r} has no attribute '__dataclass_fields__'")
         import dataclasses  # noqa: PLC0415 - takes 7 ms, as it imports inspect
 
         given = {field.name: dataclasses.field(**_options(field)) for field in self._fields}
@@ -167,7 +176,7 @@ class _StandardFields:
 
 def _options(field: Field) -> dict[str, Any]:
     """What `dataclasses.field` is called with for the same field."""
-    names = ("default", "default_factory", "init", "repr", "compare", "kw_only")
+    names = ("default", "default_factory", "init", "repr", "compare", "kw_only", "metadata")
     return {name: value for name in names if (value := getattr(field, name)) is not _ABSENT}
 
 
@@ -232,7 +241,7 @@ class _Init:
         put = object.__setattr__ if self._frozen else setattr
         for field in self._fields:
             if field.name in given:
-                put(instance, field.name, given[field.name])
+                put(instance, _place(field, given[field.name]), given[field.name])
             elif _is_made(field):
                 put(instance, field.name, field.default_factory())
             elif _has_default(field):
@@ -274,6 +283,23 @@ def _has_default(field: Field) -> bool:
     return field.default is not _ABSENT
 
 
+def _is_late(field: Field) -> bool:
+    return field.metadata is LATE
+
+
+def _place(field: Field, given: Any) -> str:
+    """The attribute that a given value is kept in."""
+    return f"_make_{field.name}" if _is_late(field) and callable(given) else field.name
+
+
+def _late(self: Any, name: str) -> Any:
+    """A field that was given as a function. Called for attributes that are not there."""
+    make = vars(self).get(f"_make_{name}")
+    if make is None:
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+    return vars(self).setdefault(name, make())
+
+
 def _parameter(field: Field) -> str:
     return f"{field.name}=_default_{field.name}" if _is_made(field) or _has_default(field) else field.name
 
@@ -284,6 +310,8 @@ def _assignment(field: Field, scope: dict[str, Any], *, frozen: bool) -> str:
     value = name if field.init else f"_default_{name}"
     if _is_made(field):
         value = f"_make_{name}() if {name} is _absent else {name}" if field.init else f"_make_{name}()"
+    if _is_late(field):
+        return f"_set(self, '_make_{name}' if callable({value}) else {name!r}, {value})"
     if not frozen:
         return f"self.{name} = {value}"
     return f"_set(self, {name!r}, {value})" if scope[f"_set_{name}"] is None else f"_set_{name}(self, {value})"
@@ -335,6 +363,10 @@ def _state(self: Any) -> list[Any]:
     return [getattr(self, field.name) for field in _fields(self)]
 
 
+def _whole_state(self: Any) -> dict[str, Any]:
+    return {field.name: getattr(self, field.name) for field in _fields(self)}
+
+
 def _set_state(self: Any, state: list[Any]) -> None:
     for field, value in zip(_fields(self), state, strict=True):
         object.__setattr__(self, field.name, value)
@@ -352,4 +384,4 @@ else:
         _replace,
     )
 
-__all__ = ["asdict", "dataclass", "field", "fields", "is_dataclass", "replace"]
+__all__ = ["LATE", "asdict", "dataclass", "field", "fields", "is_dataclass", "replace"]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from plimsoll.compaction.plan import Action
 from plimsoll.compaction.result import Report
 from plimsoll.light.brief import Fact, JsonReady, ShortRepr
-from plimsoll.light.dataclass import dataclass, field
+from plimsoll.light.dataclass import dataclass, field, fields
 from plimsoll.report.figures import named
 from plimsoll.report.measure import Measure
 
@@ -57,6 +58,10 @@ class Inspection(ShortRepr):
     def html(self) -> str:
         """All of it as one page of HTML without scripts. That of a session is drawn while the session is open."""
         return self.draw()
+
+    def __getstate__(self) -> list[Any]:
+        """Copy and pickle with the drawn page."""
+        return [partial(str, self.html()) if each.name == "draw" else getattr(self, each.name) for each in fields(self)]
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 from plimsoll.compaction import readers
 from plimsoll.compaction.bound import unbound
@@ -19,7 +19,7 @@ from plimsoll.compaction.normalize import HistoryNormalizer
 from plimsoll.compaction.notes_shown import with_notes
 from plimsoll.compaction.plan import Outline
 from plimsoll.compaction.references import reference_of
-from plimsoll.compaction.result import CompactionOptions, Fitted, Plan, Revision, View, report_of
+from plimsoll.compaction.result import CompactionOptions, Fitted, Plan, Report, Revision, View, report_of
 from plimsoll.compaction.settle import without_placeholders
 from plimsoll.compaction.tally import Tally
 from plimsoll.compaction.task import SummaryReply, SummaryRequest, Task
@@ -283,7 +283,7 @@ def previewed(
         return Fitted(
             messages=written(entries, format, recorder.meter.leading_marks),
             origins=origins(entries, format),
-            make_report=partial(report_of, outline),
+            report=cast("Report", partial(report_of, outline)),
         )
 
     return Plan(outline=outline, made_at=made_at, _write=write, _reword=reword, options=options)
