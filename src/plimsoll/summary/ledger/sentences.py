@@ -19,12 +19,16 @@ _CONTROL = regex(
     rf"|(?<!{_JOINABLE}){_JOINER}|{_JOINER}(?!{_JOINABLE}))+"
 )
 _ANSI = regex(r"\x1b\[[0-9;]{0,16}[A-Za-z]")
+_MONTH = r"(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Sept|Okt|Nov|Dez)(?:r?uar|z|il|i|ust|t?ember|ober)?\b"
+"""A German month, which has a capital: an ordinal number with a full stop stands in front of it."""
+
 STOP = (
     r"\.(?<!\b(?:Mr|Ms|Mx|Dr|St|Mt|Hr|Sr|Lt|vs|cf)\.)(?<!\b(?:Mrs|Dra|Sra|Mme|Rev|Col|Gen|Gov|Sen|Sgt|e\.g|i\.e)\.)"
     r"(?<!\b(?:Prof|Srta|Capt|Mlle)\.)(?!(?<=\b(?:[Nn]o|[Nn]r|pp|ca)\.) [0-9])"
+    rf"(?!(?<=\b[pS]\.) [0-9])(?!(?<=[0-9]\.) (?:[a-zà-ÿ]|[0-9]{{1,2}}\.|{_MONTH}))"
     r"(?!(?<=\b[A-HJ-Z]\.) (?!(?:I|It|The|We|He|She|They|You|This|That|My|And|But|So|Is|Do|What|Where|When|Who|How|Why)\b)[A-Z])"
 )
-"""The pattern of a full stop that ends a sentence: not in `Dr. Okafor`, `No. 4` or `Ursula K. Le Guin`."""
+"""The pattern of a full stop that ends a sentence: not in `Dr. Okafor`, `No. 4`, `p. 12`, `am 1. Mai` or `Ursula K. Le Guin`."""
 
 _END = regex(rf"(?:[!?。！？；\n]|{STOP})[\"')\]”’]{{0,2}}(?:\s+|(?<=[\n。！？；”’]))")
 _DIGIT = regex(
