@@ -174,3 +174,36 @@ def test_a_first_page_makes_room_and_keeps_the_objective() -> None:
     assert "You saved the address." in shown[-1]
     assert len(shown[-1]) > len(shown[0])
     assert not any("User constraints" in text and "StaticText" in text for text in shown)
+
+
+@pytest.mark.parametrize(
+    ("tool", "field", "said"),
+    [
+        ("take_note", "text", "The quay of Rijswijk carries 73 t per metre, Meulen & Hoekstra 2021, p. 211."),
+        ("create_comment", "body", "The old buoys stay until 3 March, because the harbour master wants both."),
+        ("notiz", "inhalt_text", "Frau Vogl bekommt 15 Prozent Nachlass, das sind 58,35 EUR."),
+        ("hand_over_to_human", "summary", "The guest of cabin 214 paid twice and wants 349 EUR back."),
+    ],
+)
+def test_what_an_agent_writes_into_a_note_or_a_message_counts_as_said(tool: str, field: str, said: str) -> None:
+    """The text of a note, a comment or a message is the agent's own, and is kept whole as its findings are."""
+    run = [
+        text_message("user", "Look after the harbour."),
+        *called(tool, {"id": "60414", field: said}, "saved as 4417"),
+    ]
+    assert said in [fact.text for fact in _read(run).of("decision")]
+
+
+@pytest.mark.parametrize(
+    ("tool", "field", "text"),
+    [
+        ("web_search", "query", "the tide tables of the harbour of Rijswijk in 2021, because the old ones are wrong"),
+        ("run_query", "text", "SELECT name, berth_id, draught_cm FROM ships WHERE berth_id = 4711 ORDER BY name"),
+        ("create_file", "content", "The harbour of Rijswijk has 14 berths, which is because the 15th was closed."),
+    ],
+)
+def test_what_an_agent_asks_or_puts_in_a_file_is_no_finding(tool: str, field: str, text: str) -> None:
+    """Queries are no statements, and what stands in a file is there to be read."""
+    arguments = {field: text, **({"path": "harbour.md"} if tool == "create_file" else {})}
+    run = [text_message("user", "Look after the harbour."), *called(tool, arguments, "ok")]
+    assert _read(run).of("decision") == ()

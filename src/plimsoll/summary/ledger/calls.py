@@ -49,6 +49,13 @@ _ACTING_CODE = regex(rf"\b(?:{_VERBS})_\w{{1,60}}\(")
 
 _CODE_CHARS = 400
 
+_WRITTEN = regex(
+    r"(?i:(?:\A|_)(?:answer|body|comment|content|description|fact|finding|lesson|memo|message|note|observation|reply|summary|text)s?\Z)"
+)
+"""The names of arguments that hold what an agent writes for others or for later."""
+
+_WRITTEN_CHARS_MIN = 40
+
 _PATH_KEYS = tuple("file_path path filename notebook_path target_file file target destination filePath".split())
 _COMMAND_KEYS = ("command", "cmd", "script", "code")
 _EDIT_KEYS = frozenset(
@@ -127,6 +134,18 @@ def acts(call: Call) -> bool:
     if call.action == "shell":
         return _ACTING_CODE.search(call.command[:_CODE_CHARS]) is not None
     return call.action in ("other", "read", "search") and _acts(call.name[:_NAME_CHARS_MAX])
+
+
+def written(call: Call) -> list[str]:
+    """Return what the agent itself says in a call: the text of a note, a comment or a message, not of a file or a query."""
+    if call.paths or call.command or call.action == "plan" or _LOOKING.search(_own_name(call.name[:_NAME_CHARS_MAX])):
+        return []
+    fields = call.arguments.items()
+    return [
+        text
+        for name, text in fields
+        if isinstance(text, str) and len(text) >= _WRITTEN_CHARS_MIN and _WRITTEN.search(name)
+    ]
 
 
 @lru_cache(_NAMES_MAX)

@@ -6,12 +6,15 @@ import re
 from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
+from plimsoll.summary.ledger.calls import written
 from plimsoll.summary.ledger.fact import CAPS, Fact, author_of, by, is_recalled
 from plimsoll.summary.ledger.prose import claims, is_claim, is_filler, plain, spoken, without_code
 from plimsoll.summary.ledger.sentences import line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from plimsoll.summary.ledger.calls import Call
 
 _FOUND = (
     "root cause", " fix is", " fix was", " issue is", " issue was", " problem is", " problem was", " bug is", " bug was",
@@ -51,6 +54,12 @@ def from_assistant(text: str, position: int, *, final: bool, author: str = "") -
     for weight, _, sentence in sorted(scored[: 10 if final else 3], key=lambda item: item[1]):
         shown = line(sentence.rstrip(":："), CAPS["decision"].text_chars_max)
         yield Fact("decision", shown.casefold()[:160], shown, position, "assistant", weight, note=by(author))
+
+
+def from_call(call: Call, position: int) -> Iterator[Fact]:
+    """Yield the sentences to keep of what the agent writes in a call: in a note, a comment or a message."""
+    for text in written(call):
+        yield from from_assistant(text, position, final=True)
 
 
 def from_talk(facts: Sequence[Fact]) -> Iterator[Fact]:

@@ -321,6 +321,7 @@ class _Reader:
         if call.action == "plan":
             work.from_plan(call.arguments, self.draft, position)
             return
+        self.draft.add_all(decisions.from_call(call, position))
         self.draft.add_all(symbols.from_call(call, position))
         for fact in files.from_call(call, position):
             self.draft.add(fact)
@@ -364,11 +365,10 @@ class _Reader:
 
     def _values(self, call: calls.Call, content: str, text: str, position: int, *, without_errors: bool) -> None:
         is_done = calls.acts(call)
-        if text[:40].lstrip()[:1] in ("{", "["):
-            facts = list(identifiers.from_json(content, call.brief, position, is_done=is_done))
+        is_json = text[:40].lstrip()[:1] in ("{", "[")
+        if is_json and (facts := list(identifiers.from_json(content, call.brief, position, is_done=is_done))):
             self.draft.add_all(facts)
-            if facts:
-                return
+            return
         if self._says(call, text, position, is_done=is_done):
             return
         if call.action == "search":
