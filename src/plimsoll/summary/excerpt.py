@@ -10,6 +10,9 @@ _GAP = " … "
 _SENTENCE_CHARS_MIN = 12
 """A shorter sentence is a greeting or a nod. One in square brackets is a heading."""
 
+_OPENING_CHARS_MIN = 40
+"""A shorter sentence that asks nothing is worth less in the first place: it may be a nod before what is wanted."""
+
 _TRUNCATED_CHARS_MAX = 160
 """Below this length, the start of the best sentence is more useful than a complete, less relevant one."""
 
@@ -50,6 +53,8 @@ def _relevance(sentence: str, order: int) -> float:
         score += 1.0
     if asks(sentence):
         score += 1.0
+    elif len(sentence) < _OPENING_CHARS_MIN:
+        score *= len(sentence) / _OPENING_CHARS_MIN
     if len(sentence) < _SENTENCE_CHARS_MIN or (sentence[0] == "[" and sentence[-1] == "]"):
         score -= 1.5
     if sentence.endswith((":", "```")):

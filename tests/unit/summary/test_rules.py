@@ -293,6 +293,19 @@ def test_an_excerpt_keeps_what_asks_and_insists():
 
 
 @pytest.mark.parametrize(
+    ("opening", "wanted"),
+    [
+        ("S1 accepted.", "Note that L14 is transactional and must go last, not by size."),
+        ("Reviewed 5be0d14. Approve.", "One request: the key must come from kv/post, not from env."),
+    ],
+)
+def test_an_excerpt_prefers_what_insists_to_a_short_opening_that_asks_nothing(opening, wanted):
+    """A nod in front of an instruction has no room where only one of both fits."""
+    cut = excerpt(f"{opening} {wanted} The rest of it is as we said on the phone on Monday.", 72)
+    assert wanted in cut
+
+
+@pytest.mark.parametrize(
     ("names", "folders"),
     [
         (
