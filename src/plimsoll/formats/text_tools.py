@@ -38,6 +38,9 @@ _LABEL = regex(
 )
 """How an output begins; what is only a label is matched whole."""
 
+_BEGINS_LABEL = regex(r"\s{0,8}[ -~观执工命ıſK]")
+"""How each label begins, and hardly a text in a script other than the Latin one."""
+
 _FOOTER = regex(
     r"(?:\n|\A)(?:\(Open file: [^\n]{0,300}\)\n)?(?:\(Current directory: [^\n]{0,300}\)\n)?bash-[0-9.]{0,8}\$\s{0,8}\Z"
     r"|\n\[The command (?:completed|finished) with exit code -?[0-9]{1,5}\.?\]?[^\n]{0,80}\s{0,8}\Z"
@@ -83,7 +86,7 @@ _OPEN_FILE = regex(r"\n\(Open file: ([^\n]{1,300})\)\n")
 
 def is_output(text: str) -> bool:
     """Whether the text of a user's message is the output of a tool, by how it begins or ends."""
-    if _LABEL.match(text) is not None:
+    if _BEGINS_LABEL.match(text) is not None and _LABEL.match(text) is not None:
         return True
     end = text[-_FOOTER_CHARS:]
     return any(map(end.__contains__, _FOOTER_WORDS)) and _FOOTER.search(end) is not None

@@ -9,10 +9,10 @@ from math import log
 from typing import TYPE_CHECKING
 
 from plimsoll.light.named_tuple import NamedTuple
-from plimsoll.light.regex import regex
+from plimsoll.light.regex import led, regex
 from plimsoll.summary.kept import kept
 from plimsoll.summary.ledger.fact import is_recalled, topic_of
-from plimsoll.summary.ledger.sentences import has_digit, pairs
+from plimsoll.summary.ledger.sentences import NOT_ASCII, has_digit, pairs
 from plimsoll.summary.names_zh import (
     ADDRESS,
     COMMON_ATTRIBUTES,
@@ -24,6 +24,7 @@ from plimsoll.summary.names_zh import (
     TITLE,
     introduced,
     may_ask,
+    one_of,
 )
 
 if TYPE_CHECKING:
@@ -31,14 +32,25 @@ if TYPE_CHECKING:
 
     from plimsoll.summary.ledger import Fact
 
-_CLAUSE = regex(r"[，。！？；!?;]+|(?<=[^\dA-Za-z]),|,(?=[^\dA-Za-z ])|\s{2,}")
+_STOP = led({"，。！？；!?;": "[，。！？；!?;]*", ",": r"(?:(?<=[^\dA-Za-z],)|(?=[^\dA-Za-z ]))", r"\s": r"\s+"})
+_CLAUSE, _CLAUSE_AND_STOP = regex(_STOP), regex(f"({_STOP})")
 _WHOLE = regex(r"请(?!问)|帮我|麻烦你|给我|^[^你您]{0,60}我(?!觉得|知道|认为|想知)[^你您]{0,60}$")
 """A request, or what a speaker tells of herself, stays whole: who, what and when stand in different clauses."""
 
 _TAIL = regex(r"(?:[呀啊呢吧哦嘛哈喔啦哟噢的了吗么]|来着|对吧|是吧|对吗|是吗|左右|就可以|就行)+\Z")
+_TAIL_ENDS = frozenset("呀啊呢吧哦嘛哈喔啦哟噢的了吗么着右以行")
+"""The last characters of all of them."""
+
+_BEHIND = regex(r"的(?=([\u3400-\u9fff]{2,4}))")
 _LONG_RUN = regex(r"[\u3400-\u9fff]{2,}")
 _FACTUAL = regex(
-    r"\d|[A-Za-z]{2,}|《|“|[省市区县路街号楼层]\w?|[一二三四五六七八九十百千万][年月日元届部座层个处米]|、"
+    led(
+        {
+            r"\d《“、省市区县路街号楼层": "",
+            "A-Za-z": "[A-Za-z]",
+            "一二三四五六七八九十百千万": "[年月日元届部座层个处米]",
+        }
+    )
 )
 _PERSON = regex(r"(?<![其吉])[他她](?!们)")
 _IS_NAMED = regex(rf"(?:是|叫|由)({NAMED}{{2,10}}?)(?=[，。！,]|\Z)")
@@ -92,19 +104,24 @@ class _Said(NamedTuple):
 def statements(facts: Sequence[Fact], names: Sequence[str]) -> list[Statement]:
     """The clauses of these chat facts that say something, in order, each short and under its topic, one of `names`; none twice."""
     found = _of_one_topic(list(_Reader(facts, names).read(facts)))
-    words = [list(dict.fromkeys(pairs(said.text))) for said in found]
-    spread = Counter(chain.from_iterable(words))
-    worth = {pair: _worth(pair, count, len(found)) for pair, count in spread.items()}
+    words = [dict.fromkeys(pairs(said.text)) for said in found]
+    worth = _worths(Counter(chain.from_iterable(words)), len(found))
     return [
         Statement(
-            said.text,
-            said.topic,
-            said.order,
-            {pair: worth[pair] for pair in distinct},
-            _factor(said),
+            said.text, said.topic, said.order, dict(zip(of, map(worth.__getitem__, of), strict=True)), _factor(said)
         )
-        for said, distinct in zip(found, words, strict=True)
+        for said, of in zip(found, words, strict=True)
     ]
+
+
+def _worths(spread: Mapping[str, int], total: int) -> dict[str, float]:
+    """What each pair is worth by the number of statements that have it."""
+    rare = {count: min(5.0, log((total + 1) / count)) for count in set(spread.values())}
+    # A number or a foreign word is one pair here but as long, and as telling, as several.
+    return {
+        pair: rare[count] + 0.9 * len(pair) if pair < NOT_ASCII and len(pair) > 1 else rare[count]
+        for pair, count in spread.items()
+    }
 
 
 def _of_one_topic(found: Sequence[_Said]) -> list[_Said]:
@@ -131,7 +148,7 @@ class _Reader:
 
     def __init__(self, facts: Sequence[Fact], names: Sequence[str]) -> None:
         whole = "\n".join(fact.text for fact in facts)
-        self.named = re.compile("|".join(map(re.escape, names))) if names else re.compile(r"(?!)")
+        self.named = one_of(names)
         self.asked_for = attributes(facts, self.named, whole)
         self.topic, self.noun, self.about, self.asked = "", "", "", -2
         self.works = {name for fact in facts for name in TITLE.findall(fact.text)}
@@ -158,11 +175,11 @@ class _Reader:
             self._turn(fact.text, answers=False)
         about = self.about if answers else self.topic
         whole = answers or _WHOLE.search(fact.text) is not None
-        for clause, text in enumerate(_runs_of(fact.text, whole=whole)):
-            short = _answer(text, self.noun, self.asked_for) if self.noun else shorten(text)
-            if _says_something(short) and short != about:
+        for clause, short in enumerate(_runs_of(fact.text, whole=whole)):
+            value = _answer(short, self.noun, self.asked_for) if self.noun else short
+            if value != about and _says_something(value):
                 yield _Said(
-                    short,
+                    value,
                     about,
                     (fact.position, place, clause),
                     _ANSWER if self.noun else _REPLY if answers else 1.0,
@@ -221,13 +238,12 @@ class _Reader:
 
     def _attribute(self, question: str) -> str:
         """What a question asks for: the longest of the strings that questions keep asking for, the commoner of equals."""
-        found = ""
-        for run in _runs(self.named.sub(" ", question)):
-            for size in (4, 3, 2):
-                for at in range(len(run) - size + 1):
-                    part = run[at : at + size]
-                    if self.asked_for.get(part, 0) * (size - 1) > self.asked_for.get(found, 0) * (len(found) - 1):
-                        found = part
+        found, most = "", 0
+        for run in _runs(self.named.sub(" ", question)) if question else ():
+            parts = [run[at : at + size] for size in (4, 3, 2) for at in range(len(run) - size + 1)]
+            for part in filter(self.asked_for.__contains__, parts):
+                if (worth := self.asked_for[part] * (len(part) - 1)) > most:
+                    found, most = part, worth
         return found
 
 
@@ -236,30 +252,25 @@ def attributes(facts: Sequence[Fact], named: re.Pattern[str], whole: str) -> dic
 
     Found as what is left of questions without names and function words, when it also stands behind 的, as attributes do.
     """
-    counted: Counter[str] = Counter(dict.fromkeys(COMMON_ATTRIBUTES, _ASKED_MIN * 4))
-    runs = [run for fact in facts for piece in _asking(fact.text) for run in _runs(named.sub(" ", piece))]
-    counted.update(chain.from_iterable(map(_parts, runs)))
-    return {
-        noun: count
-        for noun, count in counted.items()
-        if noun in COMMON_ATTRIBUTES or (count >= _ASKED_MIN and whole.count(f"的{noun}") >= 2)
-    }
+    asked = "\n".join([piece for fact in facts for piece in _asking(fact.text)])
+    runs = _runs(named.sub(" ", asked))
+    in_runs, counted = "\n".join(runs), dict.fromkeys(COMMON_ATTRIBUTES, _ASKED_MIN * 4)
+    behind = Counter([after[:size] for after in _BEHIND.findall(whole) for size in range(2, len(after) + 1)])
+    learnt = [noun for noun, count in behind.items() if count >= 2 and noun not in counted]
+    counted.update((noun, 0) for noun in learnt if in_runs.count(noun) >= _ASKED_MIN)
+    for noun in counted:
+        if noun in in_runs:  # a run counts once, however often it has the noun
+            counted[noun] += sum([noun in run for run in runs])
+    return {noun: count for noun, count in counted.items() if count >= _ASKED_MIN}
 
 
-@kept(_KEPT_MAX)
-def _parts(run: str) -> frozenset[str]:
-    """The strings of two to four characters in a run."""
-    return frozenset([run[at : at + size] for size in (2, 3, 4) for at in range(len(run) - size + 1)])
-
-
-@kept(_KEPT_MAX)
 def shorten(piece: str) -> str:
     """A clause without opening fillers and closing particles."""
     piece = piece.strip(" 　。，！？,.!?…~;；")
     cut = OPENING.match(piece)
     if cut is not None and len(piece) - cut.end() >= 2:
         piece = piece[cut.end() :].lstrip(" ，,")
-    return _TAIL.sub("", piece).strip() if len(piece) > 4 else piece
+    return _TAIL.sub("", piece).strip() if len(piece) > 4 and piece[-1] in _TAIL_ENDS else piece
 
 
 _JOINT = regex(
@@ -267,14 +278,13 @@ _JOINT = regex(
 )
 
 
-def _answer(text: str, noun: str, asked_for: Mapping[str, int]) -> str:
-    """An answer after the noun its question asked for, or after the one it says itself, without what joins the two."""
-    text = shorten(text)
-    own = next((text[:size] for size in (4, 3, 2) if text[:size] in asked_for), "")
-    at = text.find(noun[-2:])
+def _answer(short: str, noun: str, asked_for: Mapping[str, int]) -> str:
+    """A short answer after the noun its question asked for, or after the one it says itself, without what joins the two."""
+    own = next((short[:size] for size in (4, 3, 2) if short[:size] in asked_for), "")
+    at = short.find(noun[-2:])
     if not own and at > 8:
-        return text
-    value = text.removeprefix(own) if own else text[at + len(noun[-2:]) :] if at >= 0 else text
+        return short
+    value = short.removeprefix(own) if own else short[at + len(noun[-2:]) :] if at >= 0 else short
     return f"{own or noun}{_JOINT.sub('', value) or value}"
 
 
@@ -288,27 +298,30 @@ def _asking(text: str) -> tuple[str, ...]:
 
 @kept(_KEPT_MAX)
 def _runs_of(text: str, *, whole: bool) -> tuple[str, ...]:
-    """What a sentence tells: its clauses, without questions and fillers; those of a reply or with particulars beside each other."""
+    """What a sentence tells: its clauses without questions and fillers, short; those of a reply or with particulars together."""
     found: list[str] = []
     start = end = -1
     at, may = 0, may_ask(text)
-    for stop in [*_CLAUSE.finditer(text), None]:
-        to = stop.start() if stop is not None else len(text)
-        piece = text[at:to]
-        asks = may and QUESTION.search(piece + (stop[0] if stop is not None else "")) is not None
+    parts = [*_CLAUSE_AND_STOP.split(text), ""]
+    for piece, stop in zip(parts[::2], parts[1::2], strict=True):
+        to = at + len(piece)
+        asks = may and QUESTION.search(piece + stop) is not None
+        short = "" if asks else shorten(piece)
         particular = _FACTUAL.search(piece) is not None
         joins = whole or particular
-        tells = not asks and _says_something(shorten(piece)) and not (joins and not particular and "你" in piece)
+        tells = _says_something(short, may_be_particular=particular) and not (
+            joins and not particular and "你" in piece
+        )
         if start >= 0 and (not tells or not joins or to - start > _ANSWER_CHARS_MAX):
-            found.append(text[start:end])
+            found.append(shorten(text[start:end]))
             start = -1
         if tells and joins:
             start, end = (at if start < 0 else start), to
         elif tells:
-            found.append(piece)
-        at = stop.end() if stop is not None else to
+            found.append(short)
+        at = to + len(stop)
     if start >= 0:
-        found.append(text[start:end])
+        found.append(shorten(text[start:end]))
     return tuple(found)
 
 
@@ -324,22 +337,17 @@ def nouns(text: str, edges: str) -> list[str]:
     return [run for run in kept if OPENING.fullmatch(run) is None and _PRAISE.search(run) is None]
 
 
-def _worth(pair: str, spread: int, total: int) -> float:
-    rare = min(5.0, log((total + 1) / spread))
-    # A number or a foreign word is one pair here but as long, and as telling, as several.
-    return rare + 0.9 * len(pair) if pair[0].isascii() and len(pair) > 1 else rare
-
-
-@kept(_KEPT_MAX)
-def _says_something(short: str) -> bool:
+def _says_something(short: str, *, may_be_particular: bool = True) -> bool:
     """Whether a clause is more than a greeting, a filler or short praise."""
     if len(short) < 2 or OPENING.fullmatch(short) is not None:
         return False
-    if _FACTUAL.search(short):
+    if may_be_particular and _FACTUAL.search(short):
         return True
-    if len(short) <= 8 and _KNOWN.search(short) is not None:
+    if len(short) > 8:
+        return len(NOISE.sub("", short)) >= 2
+    if "你" in short or _KNOWN.search(short) is not None or _PRAISE.search(short) is not None:
         return False
-    return len(NOISE.sub("", short)) >= 2 and not (len(short) <= 8 and (_PRAISE.search(short) or "你" in short))
+    return len(NOISE.sub("", short)) >= 2
 
 
 def _factor(said: _Said) -> float:

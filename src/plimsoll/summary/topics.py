@@ -132,15 +132,16 @@ class _Chinese:
     """The names a message says, else the runs of characters in it that come up most."""
 
     def __init__(self, said: Sequence[Fact], names: Sequence[str]) -> None:
-        from plimsoll.summary import dense_zh  # noqa: PLC0415 - one language's patterns are enough
+        from plimsoll.summary import dense_zh, names_zh  # noqa: PLC0415 - one language's patterns are enough
 
         self.nouns, self.whole, self.names = dense_zh.nouns, "\n".join(fact.text for fact in said), names
         self.known: dict[str, _Phrase] = {}
+        self.named = names_zh.one_of(names)
 
     def phrases(self, texts: Sequence[str]) -> list[_Phrase]:
         """Those of one message."""
         text = "，".join(texts)
-        found = [name for name in self.names if name in text]
+        found = [name for name in self.names if name in text] if self.named.search(text) is not None else []
         if not found and len(self.names) < _TOPICS_MAX:  # where names come up, other words are hardly what it is about
             found = self.nouns(text, _EDGES)
         return [self.phrase(noun) for noun in dict.fromkeys(found)]

@@ -11,10 +11,12 @@ import sys
 from contextlib import suppress
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import plimsoll
 from plimsoll.errors import MissingExtra
-from plimsoll.light.regex import regex
+from plimsoll.light.regex import led, regex
 
 
 def test_a_regex_does_what_the_compiled_pattern_does() -> None:
@@ -65,3 +67,11 @@ def test_importing_the_package_compiles_no_pattern_of_its_own() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@given(st.text(alphabet="abwxy?!", max_size=12))
+def test_a_led_pattern_finds_what_its_alternatives_find(text: str) -> None:
+    """Each way is one of its characters and what follows it."""
+    ways = regex(led({"?!": "[?!]*", "w": "(?:x|y(?!a))", "a": r"\Z"}))
+    plain = re.compile(r"[?!]+|w(?:x|y(?!a))|a\Z")
+    assert [found.span() for found in ways.finditer(text)] == [found.span() for found in plain.finditer(text)]

@@ -65,3 +65,20 @@ def test_the_values_of_a_ledger_are_sorted_out_once(monkeypatch, counter):
     texts = {render(ledger, tokens_max=tokens, counter=counter, language="en").text for tokens in (60, 200, 900)}
     assert texts
     assert looked == [1]
+
+
+def test_texts_that_are_read_at_once_are_read_once_each():
+    """Those that are known are not given to the reader again, and `forget` forgets them."""
+    asked: list[list[str]] = []
+
+    @kept.kept_at_once(2)
+    def lengths(texts):
+        asked.append(list(texts))
+        return list(map(len, texts))
+
+    assert lengths(["a", "bbb", "a", "cc"]) == [1, 3, 1, 2]
+    assert lengths(["cc", "bbb"]) == [2, 3]
+    assert lengths(["a"]) == [1]  # the oldest: two are kept
+    kept.forget()
+    assert lengths(["cc"]) == [2]
+    assert asked == [["a", "bbb", "cc"], ["a"], ["cc"]]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from plimsoll.light.regex import regex
+from plimsoll.light.regex import led, regex
 from plimsoll.summary.ledger.fact import CAPS, Fact, by, request_key
 from plimsoll.summary.ledger.prose import spoken
-from plimsoll.summary.ledger.sentences import clean, head_and_tail, line
+from plimsoll.summary.ledger.sentences import NOT_ASCII, clean, head_and_tail, line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,7 +29,19 @@ _ASKS_EN = regex(
     re.IGNORECASE,
 )
 _ASKS_ZH = regex(
-    r"请|帮我|麻烦|(?:\A|[，。！？,!?\s你再先就])给我|写一|(?:改|修复|实现|检查|翻译|总结|生成|删除|添加)(?![了过])|我想|我要|需要"
+    led(
+        {
+            "请": "",
+            "帮": "我",
+            "麻": "烦",
+            "给": r"(?:(?<=\A给)|(?<=[，。！？,!?\s你再先就]给))我",
+            "写": "一",
+            "改": "(?![了过])",
+            "修实检翻总生删添": ".(?<=修复|实现|检查|翻译|总结|生成|删除|添加)(?![了过])",
+            "我": "[想要]",
+            "需": "要",
+        }
+    )
 )
 _INSISTS = regex(
     r"(?:(?:please|and|but|also|so|just|you|请|你|您|也|但|但是|并且|而且|另外|同时)[,，]?\s?)*"
@@ -106,7 +118,7 @@ def _answered(asked: str, bare: str) -> str:
 def _weigh(bare: str, *, limits: bool) -> float:
     """Return a request's weight: high for instructions and constraints, low for an acknowledgement."""
     weight = 1.0 + min(2.0, len(bare) / 200)
-    if _ASKS_EN.match(bare) or (not bare.isascii() and _ASKS_ZH.search(bare[:200])):
+    if (bare < NOT_ASCII and _ASKS_EN.match(bare)) or (not bare.isascii() and _ASKS_ZH.search(bare[:200])):
         weight += 2.0
     if limits:
         weight += 1.5

@@ -44,6 +44,9 @@ CJK = regex(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 
 _RUN = regex(r"[\u3400-\u9fff]+|[A-Za-z][\w&'. -]*|\d[\d:.,\-~—/]*")
 
+NOT_ASCII = "\x80"
+"""A text that begins with an ASCII character is less."""
+
 _ASIDE_CHARS_MAX = 240
 """What is longer in brackets is sentences of its own."""
 
@@ -123,7 +126,7 @@ def cjk_share(text: str) -> float:
 
 def cjk_chars(text: str) -> int:
     """Return the number of Chinese, Japanese and Korean characters."""
-    return 0 if text.isascii() or max(text) < "\u3040" else sum(map(len, CJK.findall(text)))
+    return 0 if text.isascii() else sum(map(len, CJK.findall(text)))
 
 
 def pairs(text: str) -> list[str]:

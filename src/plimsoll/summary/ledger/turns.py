@@ -53,6 +53,8 @@ class SpeakerTurn(NamedTuple):
 
 def turns(text: str) -> list[SpeakerTurn]:
     """The turns of a message: one in most of them. Linear."""
+    if ":" not in text and "：" not in text:  # in each label is one
+        return [SpeakerTurn("", text)]
     if (mail := _MAIL.match(text)) is not None:
         return [_letter(mail, text)]
     first = stamp(text)
