@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import overload
 
 from plimsoll.compaction.importance import OPEN_ERROR, open_errors
 from plimsoll.compaction.losses import least_cut
@@ -135,25 +134,6 @@ def _failing(movable: Sequence[ViewExchange], task: Task, room: int) -> list[Vie
     return chosen
 
 
-class _Sizes(Sequence[int]):
-    """Tokens of exchanges, each counted on first access."""
-
-    def __init__(self, exchanges: Sequence[ViewExchange]) -> None:
-        self._exchanges = exchanges
-
-    def __len__(self) -> int:
-        return len(self._exchanges)
-
-    @overload
-    def __getitem__(self, index: int) -> int: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[int]: ...
-
-    def __getitem__(self, index: int | slice) -> int | Sequence[int]:
-        return self._exchanges[index].tokens if isinstance(index, int) else _Sizes(self._exchanges[index])
-
-
 def _tail(
     view: WorkingView, movable: Sequence[ViewExchange], task: Task, room: int, *, after_failure: bool
 ) -> list[ViewExchange]:
@@ -162,9 +142,8 @@ def _tail(
         exchange for exchange in view.exchanges if not exchange.is_summary and not exchange.original.is_system
     ]
     exchanges = [exchange.original for exchange in conversation]
-    cut = keep_from(
-        exchanges, _Sizes(conversation), task.policy, budget_tokens=task.budget_tokens, after_failure=after_failure
-    )
+    newest_first = (exchange.tokens for exchange in reversed(conversation))
+    cut = keep_from(exchanges, newest_first, task.policy, budget_tokens=task.budget_tokens, after_failure=after_failure)
     allowed = {id(exchange) for exchange in conversation[cut:]}
     tail = []
     for exchange in reversed(movable):

@@ -19,9 +19,9 @@ from plimsoll.compaction.summary_message import (
     with_cut_values,
 )
 from plimsoll.compaction.task import SummaryFailed, SummaryReply, SummaryRequest, Task
-from plimsoll.compaction.view_message import ViewExchange, ViewMessage, exchanges_of
+from plimsoll.compaction.view_message import ViewExchange, exchanges_of
 from plimsoll.compaction.working_view import WorkingView
-from plimsoll.light.dataclass import dataclass, field, replace
+from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.message import Message
 from plimsoll.summary.ledger import Ledger
 from plimsoll.summary.ledger.fact import author_in
@@ -168,44 +168,23 @@ def window(view: WorkingView, task: Task) -> SummaryOutcome:
 
 def _by_rules(view: WorkingView, task: Task, selection: Split) -> SummaryOutcome:
     """Extend the ledger by what leaves and summarise it by rules; an omission notice if the room is too small."""
-    found, writer, room = _divided(view, task, selection), _writer(view, task, selection), selection.summary_tokens_max
-    if room not in found.summaries:
-        is_goal_shown = any(exchange.kept_as == FIRST_REQUEST for exchange in view.exchanges)
-        found.summaries[room] = writer.by_rules(found.visible, goal_is_shown=is_goal_shown)
-    summary = found.summaries[room]
-    outcome = SummaryOutcome(ledger=found.ledger, covers=writer.covers, summary=summary, stage="rules")
+    ledger, writer = _extended(view, task, selection), _writer(view, task, selection)
+    is_goal_shown = any(exchange.kept_as == FIRST_REQUEST for exchange in view.exchanges)
+    summary = writer.by_rules(_visible(view, task, selection, ledger), goal_is_shown=is_goal_shown)
+    outcome = SummaryOutcome(ledger=ledger, covers=writer.covers, summary=summary, stage="rules")
     if summary is None:
         return replace(outcome, summary=_notice(view, task, selection), stage="window")
     return outcome
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Divided:
-    """A view of which some exchanges leave, as the rules read it."""
-
-    reads: tuple[Task, Split, list[ViewMessage]]
-    """What it is made of, so that none of it is taken for another."""
-    ledger: Ledger
-    visible: Ledger
-    """What of the ledger the view does not show."""
-    summaries: dict[int, SummaryMessage | None] = field(default_factory=dict)
-    """The summary by its room."""
-
-
-def _divided(view: WorkingView, task: Task, selection: Split) -> _Divided:
-    """What the rules read in what leaves. Sharing out the room comes back to the same messages, with other room or the same."""
-    entries = list(view.entries())
-    key = (id(task), *map(id, selection.leave), 0, *map(id, entries))
-    known = view.kept.get(key)
-    if not isinstance(known, _Divided):
-        ledger = _extended(view, task, selection)
-        visible = unseen(ledger, _shown(view, selection), selection.leave)
-        visible = with_cut_values(visible, _cut_results(view, task, selection))
-        visible = replace(
-            visible, beside=frozenset((e.message.role, author_in(e.message)) for e in entries if e.message.name)
-        )
-        known = view.kept[key] = _Divided(reads=(task, selection, entries), ledger=ledger, visible=visible)
-    return known
+def _visible(view: WorkingView, task: Task, selection: Split, ledger: Ledger) -> Ledger:
+    """What of the ledger the view does not show once the selected exchanges have left."""
+    visible = unseen(ledger, _shown(view, selection), selection.leave)
+    visible = with_cut_values(visible, _cut_results(view, task, selection))
+    messages = (entry.message for entry in view.entries())
+    return replace(
+        visible, beside=frozenset((message.role, author_in(message)) for message in messages if message.name)
+    )
 
 
 def _writer(view: WorkingView, task: Task, selection: Split) -> SummaryWriter:

@@ -33,10 +33,10 @@ def last_turns(exchanges: Sequence[Exchange], count: int) -> int:
     return requests[-count] if len(requests) > count else 0
 
 
-def last_tokens(exchanges: Sequence[Exchange], tokens: Sequence[int], room: int) -> int:
-    """The cut that keeps at most `room` tokens, up to the first exchange that does not fit."""
-    newest_first = range(len(exchanges) - 1, -1, -1)
-    return len(exchanges) - _fitting((0 if exchanges[at].is_system else tokens[at] for at in newest_first), room)
+def last_tokens(exchanges: Sequence[Exchange], newest_first: Iterable[int], room: int) -> int:
+    """The cut that keeps at most `room` tokens, up to the first exchange that does not fit. No more sizes are read than needed."""
+    sizes = zip(reversed(exchanges), newest_first, strict=True)
+    return len(exchanges) - _fitting((0 if exchange.is_system else size for exchange, size in sizes), room)
 
 
 def last_fraction(exchanges: Sequence[Exchange], fraction: float) -> int:
@@ -58,7 +58,7 @@ def _fitting(sizes: Iterable[int], room: int) -> int:
 
 def keep_from(
     exchanges: Sequence[Exchange],
-    tokens: Sequence[int],
+    newest_first: Iterable[int],
     policy: Policy,
     *,
     budget_tokens: int | None = None,
@@ -66,7 +66,7 @@ def keep_from(
 ) -> int:
     """The cut of the largest tail within all caps of a policy. The newest exchange stays regardless of them.
 
-    `tokens` are the sizes of the exchanges. A cap that is a share of the budget needs `budget_tokens`; without it only its
+    `newest_first` are the tokens of the exchanges. A cap that is a share of the budget needs `budget_tokens`; without it only its
     absolute part applies. `after_failure` uses the fraction that the policy sets for a failed summariser.
     """
     cuts = [0]
@@ -81,7 +81,7 @@ def keep_from(
         cuts.append(last_fraction(exchanges, fraction))
     room = _token_cap(policy, budget_tokens)
     if room is not None:
-        cuts.append(last_tokens(exchanges, tokens, room))
+        cuts.append(last_tokens(exchanges, newest_first, room))
     return min(max(cuts), _newest(exchanges), last_messages_at_least(exchanges, policy.keep_last_messages_min or 0))
 
 
@@ -149,12 +149,12 @@ def _chosen(
         if index != request and not originals[index].is_system:
             _cut_long(view, exchanges[index], policy, budget_tokens)
     sizes = [exchange.tokens if index >= reach or index == request else 0 for index, exchange in enumerate(exchanges)]
-    caps = keep_from(originals, sizes, policy, budget_tokens=budget_tokens)
+    caps = keep_from(originals, reversed(sizes), policy, budget_tokens=budget_tokens)
     least = min(_newest(originals), last_messages_at_least(originals, policy.keep_last_messages_min or 0))
-    cut = min(max(caps, last_tokens(originals, sizes, room)), least)
+    cut = min(max(caps, last_tokens(originals, reversed(sizes), room)), least)
     if request is None or request >= cut:
         return list(exchanges[cut:])
-    cut = min(max(caps, last_tokens(originals, sizes, room - sizes[request])), least)
+    cut = min(max(caps, last_tokens(originals, reversed(sizes), room - sizes[request])), least)
     return list(exchanges[cut:]) if request >= cut else [exchanges[request], *exchanges[cut:]]
 
 

@@ -53,8 +53,6 @@ class WorkingView:
     """Exchanges that were removed from the view."""
     reading: Reading | None = None
     """The last reading of messages into a ledger."""
-    kept: dict[tuple[int, ...], object] = field(default_factory=dict)
-    """What a step keeps between its passes over this view, by the identities of what it was made of."""
 
     @property
     def total(self) -> int:

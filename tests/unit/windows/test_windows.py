@@ -98,7 +98,7 @@ def test_a_turn_is_a_request_and_all_that_follows(count, first):
 @pytest.mark.parametrize(("room", "first"), [(9, "nothing"), (10, "3"), (29, "three"), (30, "2"), (10**6, "be brief")])
 def test_last_tokens_stops_at_the_first_that_does_not_fit(room, first):
     """The tail ends at the first exchange that does not fit."""
-    assert starts(last_tokens(EXCHANGES, TOKENS, room)) == first
+    assert starts(last_tokens(EXCHANGES, reversed(TOKENS), room)) == first
 
 
 @pytest.mark.spec("S0-38")
@@ -106,7 +106,7 @@ def test_last_tokens_leaves_no_holes():
     """An older exchange that would fit is not kept when a newer one did not."""
     sizes = [1, 1, 1, 1, 100, 1, 1, 1]
 
-    assert last_tokens(EXCHANGES, sizes, 50) == 5
+    assert last_tokens(EXCHANGES, reversed(sizes), 50) == 5
 
 
 @pytest.mark.parametrize(("fraction", "first"), [(0.01, "3"), (0.2, "three"), (0.23, "2"), (1.0, "be brief")])
@@ -132,21 +132,21 @@ def test_last_fraction_rounds_up(fraction, first):
 )
 def test_the_tightest_cap_wins_and_the_newest_stays(policy, first):
     """All caps hold at once; the newest exchange stays even when a cap would not have it."""
-    assert starts(keep_from(EXCHANGES, TOKENS, policy, budget_tokens=100)) == first
+    assert starts(keep_from(EXCHANGES, reversed(TOKENS), policy, budget_tokens=100)) == first
 
 
 def test_shares_of_an_unknown_budget_do_not_hold():
     """Without a budget a cap that is a share of it cannot hold; its absolute part does."""
-    assert keep_from(EXCHANGES, TOKENS, Policy(keep_tokens=0.1)) == 0
-    assert starts(keep_from(EXCHANGES, TOKENS, Policy(keep_tokens=(0.1, 20)))) == "three"
+    assert keep_from(EXCHANGES, reversed(TOKENS), Policy(keep_tokens=0.1)) == 0
+    assert starts(keep_from(EXCHANGES, reversed(TOKENS), Policy(keep_tokens=(0.1, 20)))) == "three"
 
 
 def test_more_stays_after_a_failed_summary():
     """Where nobody could summarise, the policy's other fraction holds."""
     policy = policy_named("threshold-80")
 
-    assert starts(keep_from(EXCHANGES, TOKENS, policy)) == "three"
-    assert starts(keep_from(EXCHANGES, TOKENS, policy, after_failure=True)) == "2"
+    assert starts(keep_from(EXCHANGES, reversed(TOKENS), policy)) == "three"
+    assert starts(keep_from(EXCHANGES, reversed(TOKENS), policy, after_failure=True)) == "2"
 
 
 def test_an_empty_conversation_has_an_empty_tail():
@@ -161,7 +161,7 @@ def test_an_empty_conversation_has_an_empty_tail():
 def test_the_tail_is_the_largest_within_its_caps(sizes, count, room):
     """Every longer tail breaks a cap, and the tail itself breaks one only if it is the newest exchange alone."""
     exchanges = group([text_message("user", "x") for _ in sizes])
-    cut = keep_from(exchanges, sizes, Policy(keep_last_messages=count, keep_tokens=max(2, room)))
+    cut = keep_from(exchanges, reversed(sizes), Policy(keep_last_messages=count, keep_tokens=max(2, room)))
 
     def holds(at):
         return len(sizes) - at <= count and sum(sizes[at:]) <= max(2, room)
