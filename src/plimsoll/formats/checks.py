@@ -79,21 +79,28 @@ class Findings:
 class Answers:
     """Tracks which calls have results. A provider accepts exactly one result for each call, while the call is open."""
 
-    def __init__(self, findings: Findings, *, orphan: str, twice: str, unanswered: str) -> None:
-        """The reasons for a result without a call, for a second result, and for a call without one (with `{}` for its id)."""
+    def __init__(self, findings: Findings, *, orphan: str, twice: str, unanswered: str, again: str = "") -> None:
+        """The reasons for a result without a call, for a second result, for a call without one (with `{}` for its id), and for
+        a call whose id an open one has.
+        """
         self._findings = findings
-        self._orphan, self._twice, self._unanswered = orphan, twice, unanswered
+        self._orphan, self._twice, self._unanswered, self._again = orphan, twice, unanswered, again
         self._answered: set[str] = set()
         self.open: dict[str, int] = {}
         """The position of each open call, by id."""
 
-    def ask(self, id: str) -> None:
-        """Record a call in the message being checked."""
-        self.open[id] = self._findings.position or 0
-        self._answered.discard(id)
+    def ask(self, id: str | None) -> None:
+        """Record a call in the message being checked, if it has an id."""
+        if id is not None:
+            if id in self.open:
+                self._findings.add("duplicate_id", self._again)
+            self.open[id] = self._findings.position or 0
+            self._answered.discard(id)
 
-    def answer(self, id: str) -> None:
-        """Record a result."""
+    def answer(self, id: str | None) -> None:
+        """Record a result, if it has an id."""
+        if id is None:
+            return
         if id in self.open:
             del self.open[id]
             self._answered.add(id)

@@ -14,6 +14,7 @@ from plimsoll.summary.excerpt import excerpt
 from plimsoll.summary.ledger import Fact, Kind, Ledger
 from plimsoll.summary.ledger.draft import value
 from plimsoll.summary.ledger.sentences import line
+from plimsoll.summary.ledger.work import DONE
 from plimsoll.summary.room import allot, estimate
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ _FENCE_WORDS = regex(
     r"<(?=[\s/!?]{0,4}(?:plimsoll|system|user|assistant|human|tool|function|invoke|antml|developer|instructions|environment|hook))",
     re.IGNORECASE,
 )
-_DONE = frozenset({"completed", "done", "complete", "cancelled", "canceled"})
 _TITLE_TOKENS = 6
 _ROUNDS, _SPARE_TOKENS_MIN = 5, 12
 """Lines that share a heading or a line need less than they were reckoned at, so what is left over is given out again."""
@@ -198,7 +198,7 @@ def _sentence(fact: Fact) -> tuple[str, str]:
 
 
 def _work(fact: Fact) -> tuple[str, str]:
-    return ("" if fact.state in _DONE else line(fact.text, _LINE_CHARS)), ""
+    return ("" if fact.state in DONE else line(fact.text, _LINE_CHARS)), ""
 
 
 def _error(fact: Fact) -> tuple[str, str]:

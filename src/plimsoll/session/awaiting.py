@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import partial
 from types import TracebackType
-from typing import Self, get_args
+from typing import Self, TypeVar, get_args
 
-from plimsoll.compaction.drive import AsyncSummarizer, adrive
+from plimsoll.compaction.drive import AsyncSummarizer, adrive, drive
 from plimsoll.compaction.result import CompactionOptions, Plan, View
 from plimsoll.message import MessageLike
 from plimsoll.policy.policy import PolicyChoice
@@ -18,6 +18,8 @@ from plimsoll.session.ahead import Ahead
 from plimsoll.session.compact import Carrying, carried_out, compacted, options_for, viewed
 from plimsoll.session.concurrency import THREADS, CompactionTurn, in_worker
 from plimsoll.session.recorder import SessionRecorder
+
+Result = TypeVar("Result")
 
 
 class AwaitedSession(ABC):
@@ -59,9 +61,7 @@ class AwaitedSession(ABC):
 
         The session can be used while it runs; messages appended meanwhile are in the view. Compactions wait for each other.
         """
-        steps = self._viewing(query)
-        async with self._turn.aheld():
-            view = await adrive(steps, self._summarizer, THREADS, self._recorder.access)
+        view = await self._acarried(viewed(self._recorder, query, asks_model=self._asks_model, ahead=self._ahead))
         self._prepare_task()
         return view
 
@@ -78,9 +78,7 @@ class AwaitedSession(ABC):
     ) -> Compaction:
         """Async `compact`. Messages appended meanwhile follow the compacted view."""
         options = options_for(self._recorder, focus, policy, target_tokens)
-        steps = self._compacting(plan, trigger, options, rebase=rebase, actual=actual_pre_tokens)
-        async with self._turn.aheld():
-            return await adrive(steps, self._summarizer, THREADS, self._recorder.access)
+        return await self._acarried(self._compacting(plan, trigger, options, rebase=rebase, actual=actual_pre_tokens))
 
     async def aclose(self) -> None:
         """Async `close`."""
@@ -97,13 +95,23 @@ class AwaitedSession(ABC):
     ) -> None:
         await self.aclose()
 
+    def _carried(self, steps: Carrying[Result]) -> Result:
+        """Run the steps when it is their turn."""
+        with self._turn.held():
+            return drive(steps, self._summarizer, self._recorder.access)
+
+    async def _acarried(self, steps: Carrying[Result]) -> Result:
+        """Async `_carried`."""
+        async with self._turn.aheld():
+            return await adrive(steps, self._summarizer, THREADS, self._recorder.access)
+
     @property
     def _asks_model(self) -> bool:
-        """False inside this session's own summarizer: a compaction made there uses rules instead of asking it again."""
-        return self._summarizer is not None and not self._turn.is_ours()
+        """False inside this session's own summarizer: a compaction made there uses rules instead of asking it again.
 
-    def _viewing(self, query: str | None) -> Carrying[View]:
-        return viewed(self._recorder, query, asks_model=self._asks_model and self._ahead is None, ahead=self._ahead)
+        To be read before the turn is taken, for a caller that has it may be that summarizer.
+        """
+        return self._summarizer is not None and not self._turn.is_ours()
 
     def _prepare(self) -> None:
         """Plan the next compaction in a thread, if it is near."""

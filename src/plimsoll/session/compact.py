@@ -63,7 +63,8 @@ class PlansAhead(Protocol):
 def kept_within(
     recorder: SessionRecorder, query: str | None, *, asks_model: bool, ahead: PlansAhead | None = None
 ) -> Carrying[None]:
-    """Compact until no compaction is due, then mark the view as handed out. A plan that was made ahead is used first.
+    """Compact until no compaction is due, then mark the view as handed out. A plan that was made ahead is used first, and the model
+    is only asked for it ahead.
 
     Messages appended during a compaction may make another one due. The third run uses rules only, so that a caller waits for at
     most two model calls.
@@ -72,6 +73,7 @@ def kept_within(
     def plan(asks: bool) -> Compacting:  # noqa: FBT001 - as _recorded calls it
         return planning(recorder, CompactionOptions(query=text_or_none("query", query)), asked=False, asks_model=asks)
 
+    asks_model = asks_model and ahead is None
     for asks in (asks_model, asks_model, False):
         count = recorder.log.messages
         recorder.state.tally.wake()

@@ -19,7 +19,7 @@ from plimsoll.records.stats import Stats
 from plimsoll.records.usage import Usage
 from plimsoll.records.values import Compaction, Trigger
 from plimsoll.session.ahead import Ahead
-from plimsoll.session.compact import options_for, previewed
+from plimsoll.session.compact import options_for, previewed, viewed
 from plimsoll.session.environment import layers, layers_text
 from plimsoll.session.messages import HistoryMessage, checked_times, files, newest, one_message
 from plimsoll.session.recorder import SessionRecorder, locked
@@ -127,9 +127,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr, Closes):
         compaction that is due keeps messages relevant to it for longer. The `origins` of the list are positions in the history.
         Raises CannotFit, StoreError.
         """
-        steps = self._viewing(query)
-        with self._turn.held():
-            view = drive(steps, self._summarizer, self._recorder.access)
+        view = self._carried(viewed(self._recorder, query, asks_model=self._asks_model, ahead=self._ahead))
         self._prepare()
         return view
 
@@ -200,9 +198,7 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr, Closes):
 
         """
         options = options_for(self._recorder, focus, policy, target_tokens)
-        steps = self._compacting(plan, trigger, options, rebase=rebase, actual=actual_pre_tokens)
-        with self._turn.held():
-            return drive(steps, self._summarizer, self._recorder.access)
+        return self._carried(self._compacting(plan, trigger, options, rebase=rebase, actual=actual_pre_tokens))
 
     @locked
     def compactions(self) -> list[Compaction]:

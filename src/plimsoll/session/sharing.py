@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from plimsoll.compaction.drive import adrive, drive
 from plimsoll.policy.validation import boolean, path_text
 from plimsoll.session.awaiting import AwaitedSession
-from plimsoll.session.concurrency import THREADS
 from plimsoll.session.recorder import locked
 from plimsoll.session.remembering import flush_all
 
@@ -32,15 +30,11 @@ class SharedSession(AwaitedSession):
 
         Compactions do so for what leaves the view, and `close` for the rest. Raises StoreError.
         """
-        steps = flush_all(self._recorder, asks_model=self._asks_model)
-        with self._turn.held():
-            return drive(steps, self._summarizer, self._recorder.access)
+        return self._carried(flush_all(self._recorder, asks_model=self._asks_model))
 
     async def aflush_memories(self) -> int:
         """Async `flush_memories`."""
-        steps = flush_all(self._recorder, asks_model=self._asks_model)
-        async with self._turn.aheld():
-            return await adrive(steps, self._summarizer, THREADS, self._recorder.access)
+        return await self._acarried(flush_all(self._recorder, asks_model=self._asks_model))
 
     @locked
     def put_blob(self, data: bytes) -> str:

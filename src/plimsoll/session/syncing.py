@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
-from plimsoll.compaction.drive import AsyncSummarizer, adrive, drive
+from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.compaction.meter import checked_tools
 from plimsoll.compaction.result import View
 from plimsoll.errors import FormatError
@@ -19,8 +19,7 @@ from plimsoll.message import MessageLike
 from plimsoll.policy.budget import Budget
 from plimsoll.policy.validation import integer
 from plimsoll.session.awaiting import AwaitedSession
-from plimsoll.session.compact import Carrying
-from plimsoll.session.concurrency import THREADS
+from plimsoll.session.compact import Carrying, viewed
 from plimsoll.session.recorder import SessionRecorder, locked
 
 if TYPE_CHECKING:
@@ -95,9 +94,8 @@ class SyncedSession(AwaitedSession):
             FormatError, LimitExceeded, SettingError, StoreError: Nothing was appended.
 
         """
-        with self._turn.held():
-            steps = self._syncing(_listed(messages), query, system, tools, max_tokens)
-            view = drive(steps, self._summarizer, self._recorder.access)
+        given, asks = _listed(messages), self._asks_model
+        view = self._carried(self._syncing(given, query, system, tools, max_tokens, asks_model=asks))
         self._prepare()
         return view
 
@@ -111,20 +109,20 @@ class SyncedSession(AwaitedSession):
         max_tokens: int | None = None,
     ) -> View:
         """Async `sync`; the summarizer may be a coroutine function."""
-        given = _listed(messages)
-        async with self._turn.aheld():
-            steps = self._syncing(given, query, system, tools, max_tokens)
-            view = await adrive(steps, self._summarizer, THREADS, self._recorder.access)
+        given, asks = _listed(messages), self._asks_model
+        view = await self._acarried(self._syncing(given, query, system, tools, max_tokens, asks_model=asks))
         self._prepare_task()
         return view
 
-    def _syncing(
+    def _syncing(  # noqa: PLR0913 - as sync
         self,
         messages: Sequence[Any],
         query: str | None,
         system: SystemText,
         tools: Tools | None,
         max_tokens: int | None,
+        *,
+        asks_model: bool,
     ) -> Carrying[View]:
         from plimsoll.session.sync.mirror import Mirror  # noqa: PLC0415 - only needed to sync
 
@@ -132,7 +130,7 @@ class SyncedSession(AwaitedSession):
         mirror = self._mirror = self._mirror or Mirror()
         mirror.update(self._recorder, messages, beside_changed=self._beside_changed)
         self._beside_changed = False
-        view = yield from self._viewing(query)
+        view = yield from viewed(self._recorder, query, asks_model=asks_model, ahead=self._ahead)
         return mirror.placed(view)
 
     def _take_options(self, system: SystemText, tools: Tools | None, max_tokens: int | None) -> None:

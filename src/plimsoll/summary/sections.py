@@ -17,6 +17,7 @@ from plimsoll.summary.ledger.fact import author_of
 from plimsoll.summary.ledger.identifiers import codes_in, is_output_line
 from plimsoll.summary.ledger.prose import is_filler, plain, spoken
 from plimsoll.summary.ledger.requests import instruction_in, is_pasted
+from plimsoll.summary.ledger.work import DONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -283,7 +284,7 @@ def build(ledger: Ledger, words: Labels, bias: Callable[[str], float], tokens: i
         "identifier": ([item for item in told if not is_output_line(found[item.order[1]])], layout.grouped),
         "output": ([item for item in told if is_output_line(found[item.order[1]])], layout.grouped),
         "work": (
-            [_item(f, _work(f), bias, ledger.end) for f in ledger.of("work") if f.state not in _DONE],
+            [_item(f, _work(f), bias, ledger.end) for f in ledger.of("work") if f.state not in DONE],
             layout.bullets,
         ),
         "activity": (
@@ -318,8 +319,6 @@ _REPEATED_IN_CHAT = frozenset({"decision", "activity", "symbol"})
 
 _REPEATED_BY_PEOPLE = _REPEATED_IN_CHAT | {"work"}
 """Named people do not assign work to the model."""
-
-_DONE = frozenset({"completed", "done", "complete", "cancelled", "canceled"})
 
 
 def _item(fact: Fact, text: str, bias: Callable[[str], float], end: int) -> Item:

@@ -9,7 +9,6 @@ height over 750); Google, "Media resolution" and "Understand and count tokens".
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import ceil
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -183,7 +182,6 @@ MOST_EXPENSIVE = MediaRule(image=Flat(each=4_784))
 """For unknown models: the highest price of an image at any common model except gpt-4o-mini."""
 
 
-@lru_cache(maxsize=256)
 def media_rule(model: str | None) -> MediaRule:
     """The rule of a model by the longest matching prefix of its name without the provider, else `MOST_EXPENSIVE`."""
     name = (model or "").lower().rsplit("/", 1)[-1]

@@ -381,3 +381,18 @@ def test_a_name_used_with_two_apis_is_two_sessions(kept):
     assert second.session.history() == asked["messages"]
     assert kept.prepare(asked, name="bridge", format="anthropic").conversation is second
     assert kept.prepare(chat([QUESTION]), name="bridge", format="openai-chat").conversation is first
+
+
+def test_the_summarizer_writes_the_summaries_of_a_host_that_sends_its_whole_list():
+    """The option `summarizer` of conversations, which proxy, adapters and wrapped clients pass on, has an effect."""
+    asked: list[plimsoll.SummaryRequest] = []
+
+    def summarizer(request: plimsoll.SummaryRequest) -> str:
+        asked.append(request)
+        return "Many questions were asked and answered."
+
+    with Conversations("memory:", max_tokens=WINDOW, summarizer=summarizer) as kept:
+        sent = played(kept, 30)
+
+    assert asked
+    assert "Many questions were asked and answered." in str(sent[-1].body["messages"])

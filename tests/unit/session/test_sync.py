@@ -366,3 +366,14 @@ def test_pins_and_references_outlive_an_edit(session: plimsoll.Session) -> None:
     assert session.read(reference) == text
     with pytest.raises(ReferenceNotFound):
         session.read("m900")
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "async"])
+def test_a_synced_list_is_summarised_by_the_model(is_async: bool) -> None:
+    """Where a compaction is due, `sync` asks the session's summariser, as `view` does."""
+    prose, messages = "The user asks again and again why the lease is stale.", conversation(24)
+    with plimsoll.open("asked", store="memory:", max_tokens=BUDGET, summarizer=lambda _: prose) as session:
+        view = asyncio.run(session.sync_async(messages)) if is_async else session.sync(messages)
+
+        assert session.compactions()[-1].stage == "model"
+        assert any(prose in str(message["content"]) for message in view)

@@ -76,6 +76,7 @@ class _Checking:
             orphan="no assistant message directly before it makes this call",
             twice="this call is already answered",
             unanswered="no tool message directly after it answers {}",
+            again="two calls of one message have the same id",
         )
 
     def check(self, wire: Wire, position: int) -> None:
@@ -106,11 +107,8 @@ class _Checking:
         self._answers.close()
 
     def _check_answer(self, wire: Wire) -> None:
-        call_id = checked_id(
-            self.findings, wire.get("tool_call_id"), "tool_call_id", chars_max=_RULES.call_id_chars_max
-        )
-        if call_id is not None:
-            self._answers.answer(call_id)
+        id = checked_id(self.findings, wire.get("tool_call_id"), "tool_call_id", chars_max=_RULES.call_id_chars_max)
+        self._answers.answer(id)
 
     def _check_content(self, wire: Wire, role: str) -> None:
         content = wire.get("content")
@@ -147,8 +145,6 @@ class _Checking:
         check_tool_name(self.findings, function.get("name"), chars_max=_RULES.tool_name_chars_max)
         if not isinstance(function.get(field), str):
             self.findings.add("wrong_type", f"{field} must be text, not {kind_of(function.get(field))}")
-        call_id = checked_id(self.findings, call.get("id"), "the call's id", chars_max=_RULES.call_id_chars_max)
-        if call_id is not None:
-            if call_id in self._answers.open:
-                self.findings.add("duplicate_id", "two calls of one message have the same id")
-            self._answers.ask(call_id)
+        self._answers.ask(
+            checked_id(self.findings, call.get("id"), "the call's id", chars_max=_RULES.call_id_chars_max)
+        )

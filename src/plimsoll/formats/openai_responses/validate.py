@@ -81,6 +81,7 @@ class _Checking:
             orphan="no call before it has this call_id",
             twice="this call already has an output",
             unanswered="no output after it answers {}",
+            again="a call before it has the same call_id and no output yet",
         )
         self._thought: int | None = None
 
@@ -149,11 +150,7 @@ class _Checking:
         call_id = wire.get("call_id")
         if kind == "tool_search_call" and call_id is None:
             return
-        call_id = checked_id(self.findings, call_id, "call_id", chars_max=_RULES.call_id_chars_max)
-        if call_id is not None:
-            if call_id in self._answers.open:
-                self.findings.add("duplicate_id", "a call before it has the same call_id and no output yet")
-            self._answers.ask(call_id)
+        self._answers.ask(checked_id(self.findings, call_id, "call_id", chars_max=_RULES.call_id_chars_max))
 
     def _check_result(self, wire: Wire, kind: str) -> None:
         self._check_output(wire.get(RESULTS[kind]), kind)
@@ -162,9 +159,7 @@ class _Checking:
             return
         if kind == "local_shell_call_output" and call_id is None:
             call_id = wire.get("id")
-        call_id = checked_id(self.findings, call_id, "call_id", chars_max=_RULES.call_id_chars_max)
-        if call_id is not None:
-            self._answers.answer(call_id)
+        self._answers.answer(checked_id(self.findings, call_id, "call_id", chars_max=_RULES.call_id_chars_max))
 
     def _check_output(self, output: object, kind: str) -> None:
         if kind not in TEXT_RESULTS:

@@ -92,7 +92,7 @@ def _sentences(found: Sequence[SpeakerTurn]) -> Iterator[tuple[str, str]]:
     """The speaker and the text of each sentence; one said on another day than the message began names that day."""
     day = found[0].day
     for turn in found:
-        said = spoken(turn.text)
+        said = list(spoken(turn.text))
         if said and turn.day and turn.day != day:
             day = turn.day
             said[0] = f"{said[0]} ({day})"

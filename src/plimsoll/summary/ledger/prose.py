@@ -87,14 +87,9 @@ def _without_emphasis(text: str) -> str:
     return _LIGHT.sub(r"\1", strong) if "*" in strong else strong
 
 
-def spoken(text: str) -> list[str]:
+@kept(4)  # several readers split the same message
+def spoken(text: str) -> tuple[str, ...]:
     """Return the sentences line by line, without markers, emphasis, code and lead-ins."""
-    return list(_spoken(text))
-
-
-@kept(4)
-def _spoken(text: str) -> tuple[str, ...]:
-    """The newest texts are cached, because several readers split the same message."""
     found: list[str] = []
     for raw in without_code(text).split("\n"):
         sentence = plain(raw)
@@ -103,13 +98,9 @@ def _spoken(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def claims(text: str) -> list[str]:
+@kept(4)  # as above
+def claims(text: str) -> tuple[str, ...]:
     """Return the sentences that make a statement, in order. Consecutive short fields form one sentence."""
-    return list(_claims(text))
-
-
-@kept(4)
-def _claims(text: str) -> tuple[str, ...]:
     return tuple(sentence for sentence in _with_joined_fields(_statements(text)) if is_claim(sentence))
 
 

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 _LIST_KEYS = ("todos", "plan", "items", "tasks", "steps")
 _TEXT_KEYS = ("content", "step", "title", "task", "description", "text", "subject")
-_DONE = frozenset({"completed", "done", "complete", "cancelled", "canceled"})
+DONE = frozenset({"completed", "done", "complete", "cancelled", "canceled"})
+"""What tools call the status of an item that is no longer open."""
+
 _BOX = regex(r"^\s{0,12}[-*] \[ \] (\S[^\n]{0,240})", re.MULTILINE)
 _NEXT = (
     "next step", "remaining", "still need", "still to do", "still todo", "still open", "not yet", "todo", "follow-up", "pending",
@@ -37,7 +39,7 @@ def from_plan(arguments: dict[str, Any], draft: LedgerDraft, position: int) -> N
     for item in items[:_ITEMS_MAX]:
         text, status = _item(item)
         if text:
-            shown, weight = line(text, CAPS["work"].text_chars_max), 0.5 if status in _DONE else 3.0
+            shown, weight = line(text, CAPS["work"].text_chars_max), 0.5 if status in DONE else 3.0
             draft.add(Fact("work", f"plan:{shown}", shown, position, "assistant", weight, state=status))
 
 
