@@ -43,7 +43,8 @@ _OPENING = regex(
     r"|(?:no way|thanks(?: (?:so much|a lot|a bunch))?|thank you|awesome|cool|great|nice|sweet|sure(?: thing)?|absolutely"
     r"|definitely|totally|ok|okay|well|so|also|actually|right|of course|sorry|congrats|congratulations|like i said"
     r"|sounds (?:great|good|fun|awesome|amazing)|(?:ever )?since (?:we|our) last \w+|i (?:think|guess|mean|know|feel like)"
-    r"|you know)(?:[,!.]+\s*|\s+(?=i|we|my|it|that)|\Z))",
+    r"|you know)(?:[,!.]+\s*|\s+(?=i|we|my|it|that)|\Z)"
+    r"|that\s+(?=(?:i|we|he|she|they|it)\b))",
     re.IGNORECASE,
 )
 _LOOSE = regex(
@@ -61,7 +62,11 @@ _ASKED_OF_YOU = frozenset(
 """Words of questions that say nothing about what is asked."""
 
 _HAVING = frozenset(("have", "has"))
-_HAD = frozenset("it them him her one ones this that these those some any none both all nothing everything".split())
+_HAD = frozenset("it them him her one ones this that these those some any none both all nothing everything to".split())
+"""What `have` and `has` are verbs of their own in front of: "I have it", "we have to leave"."""
+
+_BEFORE_BE = frozenset("to can could may might must should will would won't can't cannot".split())
+"""What says more of a `be` than that something is."""
 
 _REFERS = regex(
     r"(?:and |but |so |which )?(?:it|they|he|she|that|this|these|those)(?:['’](?:s|re|d|ll))? ", re.IGNORECASE
@@ -79,6 +84,13 @@ _MEDIA = regex(r"\[[a-z ]{0,20}(?:image|photo|picture)[a-z ]{0,20}: (?:an? (?:ph
 """How a picture's caption begins in a transcript."""
 
 _NAME = regex(r"(?<=[a-z,] )[A-Z][\w'&]+|\"[^\"]{2,60}\"")
+
+
+_ELLIPSIS = regex(
+    r"(?:i|we|you|he|she|it|they)(?: (?:do|did|does|can|could|will|would|have|has|had|am|is|are|was|were)|['’](?:d|ll))(?:,|\Z)",
+    re.IGNORECASE,
+)
+"""The start of an answer whose verb stands in its question: "I do, on Friday"."""
 
 
 class Clause(NamedTuple):
@@ -145,7 +157,7 @@ def _pieces(facts: Sequence[Fact], talk: Talk, places: Iterable[int]) -> Iterato
         # An earlier summary chose what was read back from it, which has lost its `I` there.
         is_kept = is_recalled(fact) and not fact.text.startswith("[")
         is_first_person = is_kept or (_FIRST_PERSON.search(fact.text) is not None if shortens else _tells_of_self(fact))
-        asked = _read(_question(facts[asker].text), callings, shortens=shortens).text if asker >= 0 else ""
+        asked = _read(_asked(facts, asker), callings, shortens=shortens).text if asker >= 0 else ""
         parts = _parts(fact.text)
         for clause, raw in enumerate(parts):
             is_question = raw.rstrip().endswith(ASKS) or (fact.state == "question" and raw == fact.text)
@@ -153,7 +165,7 @@ def _pieces(facts: Sequence[Fact], talk: Talk, places: Iterable[int]) -> Iterato
             if short.text:
                 shown = short.text
                 answers = bool(asked) and clause == 0
-                if answers and not is_question and _is_short(shown):
+                if answers and not is_question and (_is_short(shown) or _ELLIPSIS.match(raw) is not None):
                     shown = _with_question(shown, asked)
                 signs = (
                     SIGNS["first"] * is_first_person,
@@ -167,6 +179,11 @@ def _pieces(facts: Sequence[Fact], talk: Talk, places: Iterable[int]) -> Iterato
                 subject = _subject(raw, short.text, before, lambda text: _read(text, callings, shortens=shortens).text)
                 order = (fact.position, place, clause)
                 yield _Piece(short, shown, speaker, order, exp(sum(signs)), subject)
+
+
+def _names_what_was_asked(piece: _Piece) -> bool:
+    """Whether one word answers a question that stands in front of it: a name, mostly."""
+    return piece.shown != piece.short.text and any(word not in GENERIC for word in piece.short.words)
 
 
 def _subject(raw: str, told: str, before: str, shortened: Callable[[str], str]) -> str:
@@ -198,6 +215,12 @@ def _parts(text: str) -> Sequence[str]:
 def _question(text: str) -> str:
     """The last clause of a sentence that asks; all of it where its end does not show which."""
     return next((part for part in reversed(_parts(text)) if part.rstrip().endswith(ASKS)), text)
+
+
+def _asked(facts: Sequence[Fact], asker: int) -> str:
+    """The question that a statement asks; what it asks about, where it only asks for it: "Tom writes the plan. By when?"."""
+    question = _question(facts[asker].text)
+    return question if content(question) else _sentence_before(facts, asker) or question
 
 
 def _is_short(answer: str) -> bool:
@@ -249,16 +272,27 @@ def shorten(text: str, callings: Iterable[str] = ()) -> str:
         # An `it` says nothing where a clause begins, or where its verb goes.
         goes = [at == 0 or any(map(drops, words[at + 1 : at + 2])) for at in range(len(words))]
         words = [word for word, is_loose in zip(words, goes, strict=True) if word not in ("it", "It") or not is_loose]
-    goes = list(map(drops, words)) if _HAVING.isdisjoint(words) else _without_auxiliaries(words)
+    goes = list(map(drops, words))
+    for at, is_loose in enumerate(goes):
+        if is_loose and _carries(words[at], words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""):
+            goes[at] = False
     if "," in text:
         _keep_commas(words, goes)
     return " ".join([word for word, is_loose in zip(words, goes, strict=True) if not is_loose]).strip(" ,.!-")
 
 
-def _without_auxiliaries(words: Sequence[str]) -> list[bool]:
-    """Which words a reader does without; `have` and `has` in front of a pronoun are verbs of their own: "I have it"."""
-    had = [word in _HAVING and after.strip(",.!?") in _HAD for word, after in zip(words, [*words[1:], ""], strict=True)]
-    return [not stays and drops(word) for word, stays in zip(words, had, strict=True)]
+def _carries(word: str, before: str, after: str) -> bool:
+    """Whether a word that readers mostly do without says something between these: "too dear", "to be", "at 8 am", "Plan A"."""
+    bare = word.strip(",.!?")
+    if bare in _HAVING:
+        return after.strip(",.!?") in _HAD
+    if bare == "be":
+        return before in _BEFORE_BE
+    if bare == "too":
+        return bool(after) and bare == word
+    if bare == "am":
+        return before[-1:].isdigit()
+    return bare[:1].isupper() and bare[:1] != "I" and bool(before)
 
 
 def _keep_commas(words: list[str], goes: Sequence[bool]) -> None:

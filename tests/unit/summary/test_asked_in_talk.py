@@ -8,7 +8,7 @@ from plimsoll.formats.registry import decode_all
 from plimsoll.summary.excerpt import excerpt
 from plimsoll.summary.labels import ENGLISH
 from plimsoll.summary.ledger import Ledger, extend
-from plimsoll.summary.ledger.requests import asks
+from plimsoll.summary.ledger.requests import asks, instruction_in
 from plimsoll.summary.sections import requests
 
 
@@ -65,3 +65,21 @@ def test_what_somebody_gave_the_user_is_no_request() -> None:
         True,
         True,
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_instruction"),
+    [
+        ("Only when I walk uphill or take stairs.", False),
+        ("But only 17 to 20.", False),
+        ("Now he offers a thousand if I leave by January.", False),
+        ("Book-wise I took the small one, free until June.", False),
+        ("Only if the tests pass, push.", True),
+        ("Only reply in French.", True),
+        ("Now I want the report without the table.", True),
+        ("Book the small one, but not until June.", True),
+    ],
+)
+def test_what_an_answer_limits_is_no_instruction(text: str, *, is_instruction: bool) -> None:
+    """`only`, `now` and `book` begin orders and answers: what follows tells which."""
+    assert bool(instruction_in(text)) == is_instruction

@@ -33,6 +33,23 @@ def test_a_comma_stays_where_the_word_before_it_goes(text: str, short: str) -> N
     assert dense.shorten(text) == short
 
 
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("The Savoia is too dear", "Savoia too dear"),
+        ("I keep bees, too", "keep bees"),
+        ("We meet at 8 am on Friday", "meet at 8 am on Friday"),
+        ("It may be from the ramipril", "may be from ramipril"),
+        ("I have to be careful", "have to be careful"),
+        ("I booked My Story Figueira, that is Plan A", "booked My Story Figueira, that Plan A"),
+        ("That I'm sad because it rains", "sad because it rains"),
+    ],
+)
+def test_a_word_that_readers_mostly_do_without_stays_where_it_says_something(text: str, short: str) -> None:
+    """Too much is not much, a.m. is no verb, what must be is not yet, and a name is whole."""
+    assert dense.shorten(text) == short
+
+
 def test_speech_without_punctuation_is_split_at_its_connectives() -> None:
     """A long run of words is several statements; a short one is one."""
     text = "my grandfather kept hives behind his pub in hereford and i got stung on the eyelid when i was six but i kept asking"

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _HEADING = regex(
     r"\s{0,4}(?:\[(?P<square>[^\]\n]{0,80}[0-9][^\]\n]{0,40})\]|[(【](?P<round>[^\]\n)】]{0,80}[0-9][^\]\n)】]{0,40})[)】])\s{0,4}\n?"
 )
+_NAMES_TIME = regex(r"[^\W\d_]{3}|[\u3400-\u9fff]|[0-9][:/.-][0-9]")
+"""What a heading has besides its number: a word, a time, a date."""
+
 _FIRST_LINE = regex(r"[ \t#*=-]{0,8}([^\n]{6,80}?)[ \t*=-]{0,8}\n\s{0,8}(?=\S)")
 _FIRST_LINE_CHARS_MAX = 100
 _PRONOUN = regex(r"(?:He|She|It|They|His|Her|Its|Their)(?=['’]|\s)")
@@ -48,7 +51,7 @@ _QUESTION_ENDS = ("?", "？", "吗", "呢", "么")
 def from_message(text: str, position: int, role: Role, author: str = "") -> Iterator[Fact]:
     """Yield sentences as chat facts, and a leading date or session line as a heading fact. `author` is the message's name."""
     text = clean_start(text)
-    heading = None if stamp(text) else _HEADING.match(text) or _dated_line(text)
+    heading = None if stamp(text) else _heading(text)
     if heading is not None:
         shown = line(heading[heading.lastindex or 1], CAPS["heading"].text_chars_max)
         yield Fact("heading", f"{position}", shown, position, "user")
@@ -115,6 +118,14 @@ def _with_subjects(said: Sequence[str]) -> Iterator[str]:
             yield sentence
     if before:
         yield before
+
+
+def _heading(text: str) -> re.Match[str] | None:
+    """Match what dates or numbers the talk behind it: not the start of a formula such as `(x-5)² - 4`, nor a point `(3, -4)`."""
+    found = _HEADING.match(text)
+    if found is None:
+        return _dated_line(text)
+    return found if _NAMES_TIME.search(found[0]) else None
 
 
 def _dated_line(text: str) -> re.Match[str] | None:

@@ -22,10 +22,11 @@ _CONSTRAINT_ZH = regex(
     r"必须|务必|不要|不得|不能|不许|禁止|请勿|只能|只要|一定要|应该|应当|保持|尽量|至少|最多|不超过|别(?![的人处说墅名称是])|仅|要求|希望|不可|确保"
 )
 _ASKS_EN = regex(
-    r"\s*(?:ok(?:ay)?,? )?(?:please|pls|can you|could you|would you|will you|let's|lets|now|i want|i need|i'd like|help|next"
+    r"\s*(?:ok(?:ay)?,? )?(?:please|pls|can you|could you|would you|will you|let's|lets|i want|i need|i'd like|help|next"
+    r"|now(?!,? (?:he|she|it|they|my|the|i(?! (?:want|need)))\b)"
     r"|implement|fix|add|write|create|make|build|run|check|test|refactor|update|change|remove|delete|find|explain|show"
     r"|review|read|look|use|move|rename|commit|push|merge|install|try|do|give|tell|list|generate|translate|summari[sz]e"
-    r"|cancel|book|continue|investigate|debug|deploy|set|put|open|search|compare|convert|draft|plan)\b",
+    r"|cancel|book(?!-)|continue|investigate|debug|deploy|set|put|open|search|compare|convert|draft|plan)\b",
     re.IGNORECASE,
 )
 _ASKS_ZH = regex(
@@ -45,8 +46,9 @@ _ASKS_ZH = regex(
 )
 _INSISTS = regex(
     r"(?:(?:please|and|but|also|so|just|you|请|你|您|也|但|但是|并且|而且|另外|同时)[,，]?\s?)*"
-    r"(?:(?:never|don't|dont|do not|always|only|must|keep|avoid|make sure|ensure|under no|no more than|at most|at least"
-    r"|exactly|leave|use only|without)\b"
+    r"(?:(?:never|don't|dont|do not|always"
+    r"|only(?! (?:(?:when |if )?(?:i|we|he|she|it|they)|from|since|because|[0-9]+|lost|got|had|was)\b)"
+    r"|must|keep|avoid|make sure|ensure|under no|no more than|at most|at least|exactly|leave|use only|without)\b"
     r"|一定要|不要|不能|不许|只能|不可|确保|保持|尽量|最多|至少|不超过|别(?![的人处说墅名称是])|[^，。我觉值是越]{0,8}(?:必须|务必|禁止|请勿|不得))",
     re.IGNORECASE,
 )
