@@ -56,17 +56,14 @@ _VERIFICATIONS_MAX = 8  # corrections of the estimates, before the text is trunc
 TITLED_TOKENS_MIN = 40
 """Minimum budget for section titles; below it, only the start of the first request is shown."""
 
-_UNLIMITED_CHARS = 1_000_000
-"""More than the requests of a ledger can have."""
+_UNLIMITED_CHARS = 1_000_000  # more than the requests of a ledger can have
 
-_TRUNCATED_CHARS_MIN = 12
-"""A shorter truncated fact is useless."""
+_TRUNCATED_CHARS_MIN = 12  # a shorter truncated fact is useless
 
 _CLOSED_TOKENS_MIN = 120
 """Below this budget, a value from a tool says more than the number of messages by role."""
 
-_REST_SHARE = 0.02
-"""What may stay empty although statements wait."""
+_REST_SHARE = 0.02  # what may stay empty although statements wait
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,25 +134,26 @@ class _Page:
 
     def gather(self, language: Language, bias: Callable[[str], float], *, numbered: bool) -> None:
         """Collect the candidates. Requests are truncated to their share first, because their length is adjustable."""
-        ledger, shares = self.ledger, sections.shares(self.ledger)
+        ledger, shares = self.ledger, {**sections.shares(self.ledger)}
         weight = 1.0 if self.goal_is_shown else goal_weight(self.tokens_max, beside_values=sections.has_values(ledger))
-        shares = {**shares, "request": shares["request"] * weight, "constraint": shares["constraint"] * weight}
+        shares |= {name: shares[name] * weight for name in ("request", "constraint")}
         rest = sections.build(ledger, self.words, bias, self._room())
         needed = {section.name: sum(estimate(item.text) for item in section.wanted()) for section in rest}
         elsewhere = [fact.text for fact in sections.insisted(ledger)] if ledger.is_dialogue else []
         if ledger.is_dialogue:
             needed["chat"] = estimate("\n".join([fact.text for fact in ledger.of("chat")]))
             needed["constraint"] = sum(estimate(text) + 2 for text in elsewhere) + TITLE_TOKENS * bool(elsewhere)
-            shares = {**shares, "constraint": sections.constraint_share(shares)}
+            shares["constraint"] = sections.constraint_share(shares)
         wanted = sum(estimate(fact.text) for fact in ledger.of("request"))
         allotted = allot({**needed, "request": wanted + TITLE_TOKENS}, shares, self._room())
-        chars_per_token = 1.2 if language == "zh" else 3.6
         room = max(0, allotted["request"] - TITLE_TOKENS)
-        chars = int(room * chars_per_token) if room < wanted else _UNLIMITED_CHARS
+        chars = int(room * (1.2 if language == "zh" else 3.6)) if room < wanted else _UNLIMITED_CHARS
         asked = sections.requests(ledger, self.words, chars, elsewhere, numbered=numbered)
+        if ledger.is_dialogue and all(self._cost(item) > room for item in asked):
+            asked = []  # what they say is left to the statements of the talk
         insisted = sections.constraints(ledger, asked, bias)
         if ledger.is_dialogue and not asked:  # requests without room leave it to constraints, not to what else was said
-            shares = {**shares, "constraint": shares["constraint"] + shares["request"]}
+            shares["constraint"] += shares["request"]
         self.shown_in_requests["constraint"] = sections.spelt_out(ledger, asked)
         head = [
             Section("request", shares["request"], sorted(asked, key=lambda item: -item.value), bullets),

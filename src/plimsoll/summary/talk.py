@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from heapq import heapify, heappop, heapreplace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from plimsoll.summary import layout, superseded, updates
+from plimsoll.summary.choosing import Candidate, length, ranked
 from plimsoll.summary.item import Item, Section
 from plimsoll.summary.ledger.dates import day_in, resolved, shown
 from plimsoll.summary.ledger.fact import (
@@ -32,14 +32,11 @@ if TYPE_CHECKING:
     from plimsoll.summary.labels import Labels
     from plimsoll.summary.ledger import Ledger
 
-_SAID_AGAIN = 0.25
-"""What a word that is already in the summary adds when the same speaker, or the same topic, says it again."""
-
-_GAIN_MIN = -0.02
-"""What adds less for its length only repeats, and is shown where there is nothing else."""
-
 _OVERHEAD_CHARS = {"en": 18, "zh": 5}
 """About what a statement costs beyond its text: a separator and its part of labels and headings."""
+
+_HEADING_CHARS = 24
+"""What the first statement under a heading costs besides: six tokens of a day."""
 
 _TOPICS_SHARE = 5.0
 _TOPICS_SHARE_OF_PEERS = 0.4
@@ -59,9 +56,6 @@ _SIDE_MIN = 0.3
 
 _SIDES_TOKENS_MIN = 300
 _CHARS_PER_TOKEN = {"en": 4.5, "zh": 2.0}
-
-Candidate: TypeAlias = tuple[Item, Mapping[str, float], str, float]
-"""The item, its words with their worth, whose words they are, and a factor on the whole."""
 
 
 def statements(ledger: Ledger, *, named: bool, several: Collection[str] = ()) -> list[Fact]:
@@ -122,15 +116,15 @@ def sections(
     told_of = _Statements(ledger, said, worth, bias, language, named=named, several=several)
     by_topic, subjects = told_of.by_topic, told_of.subjects
     chars = int(tokens_max * _CHARS_PER_TOKEN[language])
-    ranked = told_of.best(chars)
+    best = told_of.best(chars)
     spread = told_of.talk.spread if told_of.talk is not None else None
     came_up = topics(ledger, said, language, tokens_max, named=named, subjects=subjects, spread=spread)
     about = Section("topic", _TOPICS_SHARE_OF_PEERS, came_up, layout.inline)
     if named:
         names = {short: name for name, short in _initials(speakers_of(said)).items()}
         together = layout.topical if by_topic else partial(_by_name, names)
-        return [Section("chat", DIALOGUE_SHARES["chat"], _without(ranked, said, is_said), together), about]
-    rest = _without(ranked, said, is_said)
+        return [Section("chat", DIALOGUE_SHARES["chat"], _without(best, said, is_said), together), about]
+    rest = _without(best, said, is_said)
     sides = {name: [item for item in rest if _side_of(item, said) == name] for name in _SIDES}
     for name in [name for name, items in sides.items() if not items]:  # the other's are worth more, and fill the list
         sides[name] = _without(told_of.of_side(name, chars), said, is_said)
@@ -179,9 +173,9 @@ class _Statements:
     def best(self, chars: int) -> list[Item]:
         """Those that add most, best first, up to twice the room."""
         places = likely(self.talk, self.said, self._biased(), chars) if self.talk is not None else None
-        ranked = self._ranked(self._candidates(places), chars * 2)
-        if places is None or len(places) == len(self.said) or sum(len(item.text) for item in ranked) >= chars:
-            return ranked
+        best = self._ranked(self._candidates(places), chars * 2)
+        if places is None or len(places) == len(self.said) or sum(len(item.text) for item in best) >= chars:
+            return best
         return self._ranked(self._candidates(None), chars * 2)
 
     def of_side(self, name: str, chars: int) -> list[Item]:
@@ -192,7 +186,8 @@ class _Statements:
         return self._ranked(alone, chars)
 
     def _ranked(self, candidates: Sequence[Candidate], chars: int) -> list[Item]:
-        return _ranked(candidates, chars, _OVERHEAD_CHARS[self.language])
+        heading = 0 if self.by_topic else _HEADING_CHARS
+        return ranked(candidates, chars, _OVERHEAD_CHARS[self.language], heading)
 
     def _biased(self) -> list[float]:
         return [weight * self.bias(fact.text) for weight, fact in zip(self.weights, self.said, strict=True)]
@@ -256,13 +251,13 @@ def _are_peers(ledger: Ledger, told: float) -> bool:
     return told >= _PEER_SHARE and asking_share(ledger) <= _PEERS_ASK
 
 
-def _told_share(ranked: Sequence[Item], said: Sequence[Fact], chars: int) -> float:
+def _told_share(best: Sequence[Item], said: Sequence[Fact], chars: int) -> float:
     """The user's part of the best statements that there is room for."""
     lengths = {True: 0, False: 1}
-    for item in ranked:
+    for item in best:
         if sum(lengths.values()) > chars:
             break
-        lengths[said[item.order[1]].origin == "user"] += _length(item.text)
+        lengths[said[item.order[1]].origin == "user"] += length(item.text)
     return lengths[True] / sum(lengths.values())
 
 
@@ -314,56 +309,6 @@ def _by_name(names: Mapping[str, str], items: Sequence[Item]) -> str:
     said = dict.fromkeys(item.label for item in items)
     legend = ", ".join(f"{short} = {names[short]}" for short in sorted(said) if short != names[short])
     return min((f"({legend})\n" if legend else "") + layout.spoken(items), whole, key=len)
-
-
-def _ranked(candidates: Sequence[Candidate], chars: int, overhead: int) -> list[Item]:
-    """Greedy by what a statement adds for its length; repeated words add little. Lazy evaluation keeps it near linear."""
-    said: dict[str, set[str]] = {}
-
-    def gain(index: int) -> float:
-        item, words, whose, factor = candidates[index]
-        if known := said.get(whose):
-            worth = sum([number * _SAID_AGAIN if word in known else number for word, number in words.items()])
-        else:
-            worth = sum(words.values())
-        return -worth * factor / (_length(item.text) + overhead)
-
-    heap = [(gain(index), index) for index in range(len(candidates))]
-    heapify(heap)
-    ranked: list[Item] = []
-    again: list[Item] = []
-    told: set[tuple[str, str, str]] = set()
-    shown: set[tuple[int, str]] = set()
-    """What is said of each message, also in front of what refers to it."""
-    used = 0
-    while heap and used < chars:
-        _, index = heap[0]
-        now = gain(index)
-        if len(heap) > 2 and now > min(heap[1][0], heap[2][0]) + 1e-9:
-            heapreplace(heap, (now, index))
-            continue
-        heappop(heap)
-        item, words, whose, _ = candidates[index]
-        if now > _GAIN_MIN or (whose, item.group, item.text) in told:
-            again.append(item)
-            continue
-        told.add((whose, item.group, item.text))
-        position = item.order[0]
-        if (position, item.text) in shown:
-            continue
-        shown.add((position, item.text))
-        if item.subject and (position, item.subject) not in shown:
-            shown.add((position, item.subject))
-            item = item._replace(text=f"{item.subject}; {item.text}")
-        ranked.append(item._replace(value=float(len(candidates) - len(ranked))))
-        said.setdefault(whose, set()).update(words)
-        used += len(item.text) + overhead
-    return ranked or list({item.text: item for item in again}.values())
-
-
-def _length(text: str) -> int:
-    """Its length in about quarter tokens: a CJK character costs what three or four Latin letters do."""
-    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 class _Headings:

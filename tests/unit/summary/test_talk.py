@@ -310,6 +310,42 @@ def test_a_short_answer_stands_behind_its_question(counter: Any) -> None:
     assert "boat called?" not in text
 
 
+def test_an_answer_that_leaves_its_verb_to_the_question_stands_behind_it(counter: Any) -> None:
+    """Also of five words; and a question that asks only for a time is told with what it asks about."""
+    texts = [
+        "Ana: Who writes the safety briefing?",
+        "Ben: I do, on Friday in the shed.",
+        "Ana: You call Madame Kessler. By when?",
+        "Ben: Before Thursday.",
+    ]
+    text = shown(texts, 400, counter).text
+
+    assert "(Who writes safety briefing?) do, on Friday in shed" in text
+    assert "(call Madame Kessler?) Before Thursday" in text
+
+
+def test_what_a_request_without_room_says_is_left_to_the_statements(counter: Any) -> None:
+    """A request that is not shown hides no statement of the user's, whatever room there is."""
+    texts = [line for at in range(60) for line in (f"She likes the old harbour number {at}.", "Good.")]
+    texts[10:10] = [
+        "Update: I got 8.5 on Friday. The museum of Porto and its market hall are for the day after.",
+        "Noted.",
+    ]
+    ledger = extend(Ledger.empty(), decode_all(wires(texts), "openai-chat")[1], 2)
+    told = {size: render(ledger, tokens_max=size, counter=counter).text for size in range(120, 500, 10)}
+
+    assert [size for size, text in told.items() if "got 8.5 on Friday" not in text] == []
+
+
+@pytest.mark.parametrize("said", ["(x-5)² - 4, the vertex is 7 and 9", "(3, -4)", "[0] is where it begins"])
+def test_brackets_of_a_formula_are_no_heading(said: str) -> None:
+    """A heading has a word, a time or a date."""
+    told = extend(Ledger.empty(), [text_message("user", said)], 0)
+
+    assert not told.of("heading")
+    assert told.of("chat")[0].text == said
+
+
 @pytest.mark.parametrize("label", ["Conclusion", "Budget", "结论"])
 def test_a_label_in_front_is_no_name(label: str, counter: Any) -> None:
     """A word with a colon is a speaker's name only where both sides have names."""
