@@ -163,6 +163,9 @@ def test_a_later_success_of_the_same_command_marks_its_errors_fixed():
         ("pytest -v test_f.py", "pytest -v test_f.py::test_a", False),
         ("make test", "make", False),
         ("npm test", "npm install", False),
+        ("pytest -v test_f.py; echo $?", "ruff check && pytest -v test_f.py && echo well", True),
+        ("make all && pytest test_f.py", "make all", False),
+        ("make all && pytest test_f.py", "pytest test_f.py && make all | tail -3", True),
     ],
 )
 def test_errors_are_fixed_by_a_success_on_the_same_targets(run, later, fixed):
@@ -440,6 +443,89 @@ def test_the_outcome_is_the_last_total():
     assert outcome("collecting\n....\n== 12 passed in 3s ==\nbye") == "12 passed in 3s"
 
 
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        (
+            "[quay 9c41e7d] Move the buoys\n 1 file changed, 3 insertions(+)\nTo git.example:port/quay\n * [new branch] quay -> quay",
+            "[quay 9c41e7d] Move the buoys",
+        ),
+        (
+            '~ engine = "7.0" -> "7.1" # replaced\n\nPlan: 1 to add, 1 to change.\n\nSaved: a.plan',
+            "Plan: 1 to add, 1 to change.",
+        ),
+        ("Tests run: 5, Failures: 1\nsee https://port.example/log", "Tests run: 5, Failures: 1"),
+        ("pushed\nhttps://git.example/pull/51", "https://git.example/pull/51"),
+    ],
+)
+def test_a_commit_says_more_than_a_total_and_a_total_more_than_an_arrow_or_an_address(result, expected):
+    """Whichever of them comes last."""
+    assert outcome(result) == expected
+
+
+@pytest.mark.parametrize(
+    ("output", "wanted", "unwanted"),
+    [
+        (
+            "src/Rules.java:6: error: incompatible types: Shift cannot be converted\n      return a;\n1 error",
+            "incompatible",
+            "1 error",
+        ),
+        ("E   AssertionError: assert 'None:4410'\n=== 1 failed, 19 passed in 2.31s ===", "None:4410", "19 passed"),
+        (
+            "error[E0063]: missing field `depth`\nerror: could not compile `pier` (lib) due to 1 previous error",
+            "E0063",
+            "could not",
+        ),
+        ("a.ts(8,2): error TS2739: no such field\nnpm error code 2\nnpm error path /srv/pier", "TS2739", "npm error"),
+        (
+            "Solver.java:19: error: method fits cannot be applied to given types;\n1 error",
+            "method fits",
+            "1 error",
+        ),
+        (
+            "KeyError        Traceback (most recent call last)\n      1 a['x']\nKeyError: 'x'\nExit code 1",
+            "KeyError: 'x'",
+            "Traceback",
+        ),
+        ("pier.c:4: error: no rope\nmake: *** [Makefile:2: all] Error 1", "no rope", "make:"),
+    ],
+)
+def test_what_went_wrong_is_kept_rather_than_how_often_or_in_which_program(output, wanted, unwanted):
+    """The count and the line of the program around it are kept only where there is no other."""
+    found = " | ".join(texts(read(called("Bash", {"command": "make check"}, output, is_error=True)), "error"))
+    assert wanted in found
+    assert unwanted not in found
+
+
+def test_a_command_that_shows_no_outcome_is_worth_less_than_one_that_does():
+    """That it ran is all that could be said of it; a failure is an outcome."""
+    silent, said = "NAME CPU\na 3m\nb 4m", "NAME CPU\n12 passed"
+    weights = [
+        commands.from_result("kubectl run tests", text, 1, is_error=is_error).weight
+        for text, is_error in ((silent, False), (said, False), (silent, True))
+    ]
+    assert weights[0] < weights[1] == weights[2]
+
+
+def test_how_many_errors_there_were_is_kept_where_nothing_else_is_said():
+    """A count says more than nothing."""
+    assert texts(read(called("Bash", {"command": "make check"}, "1 error", is_error=True)), "error") == ["1 error"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I choose the old pier, as ropes add next to nothing.",
+        "The crane can't be moved here, so I stay with the boat.",
+        "The winch does not work in the rain.",
+    ],
+)
+def test_a_choice_and_what_did_not_work_are_conclusions(said):
+    """Who goes on has to know both, and they need not have any number."""
+    assert score(said, final=True) >= 1.5 > score("The crane stands near the old pier.", final=True)
+
+
 def test_injected_blocks_are_not_the_users_words():
     """Blocks that agent programs put into user messages are left out; an unclosed tag takes nothing with it."""
     for tag in ("system-reminder", "environment_details", "ide_opened_file"):
@@ -591,6 +677,14 @@ def test_a_line_of_code_that_prints_errors_is_no_error():
     ledger = extend(Ledger.empty(), called("Bash", {"command": "make check"}, f"{result}\nexit code: 1"), 0)
 
     assert [fact.text for fact in ledger.of("error")] == ['ValueError("total is missing")']
+
+
+@pytest.mark.parametrize("said", ["The problem is clear.", "The issue is obvious now.", "The cause is unclear."])
+def test_a_short_sentence_about_a_problem_that_names_nothing_is_no_conclusion(said):
+    """It says that there is one, and not which."""
+    assert (
+        score(said, final=False) < 1.35 <= score("The problem is that ropes are never tied to the pier.", final=False)
+    )
 
 
 def test_a_sentence_that_names_nothing_is_no_conclusion():

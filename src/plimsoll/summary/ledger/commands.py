@@ -15,10 +15,20 @@ _WEIGHTY = regex(
 _EXIT = regex(r"(?:exit(?:ed)?(?: with)?(?: status| code)?|returncode)[:= ]{1,3}(-?\d{1,4})")
 _TOTAL = regex(
     r"\d+ (?:passed|failed|passing|failing|errors?|warnings?|tests?|issues?|files? changed)\b|^ok\s+\S+\s+|^FAIL\b"
-    r"|^(?:PASS|OK|Ran \d+|Tests?:|test result:|BUILD|Finished|Successfully|Done|Compiled)\b|^\[[\w./-]+ [0-9a-f]{7,}\]"
-    r"|(?<!-)->|https?://",
+    r"|^(?:PASS|OK|Ran \d+|Tests?:|test result:|BUILD|Finished|Successfully|Done|Compiled)\b"
+    r"|\d+ [a-z]{2,20}(?: [a-z]{2,20})?, \d+ [a-z]{2}|\w: \d+, \w+(?: \w+)?: \d",
     re.MULTILINE,
 )
+_COMMIT = regex(r"^\[[\w./-]{1,100}(?: \([\w -]{1,20}\))? [0-9a-f]{7,40}\]", re.MULTILINE)
+_POINTS = regex(r"(?<!-)->|https?://")
+"""An arrow or an address, which says what came of a command that prints neither a commit nor a total."""
+
+_SILENT = 0.6
+"""What a command is worth of which nothing can be said but that it ran."""
+
+_COMMIT_CHARS = 600
+"""A commit is named at the start of the output, or among its last lines."""
+
 _FAILED_COUNT = regex(r"[1-9][0-9]{0,6} (?:failed|failing|errors?)\b")
 _FAILURES = (
     "\nFAIL", "--- FAIL", "FAILED", "\nfatal:", "\nerror:", "\nerror[", "\nERROR: ", "\nError: ", "Traceback (most",
@@ -30,9 +40,10 @@ _FAILURES = (
 def from_result(command: str, result: str, position: int, *, is_error: bool) -> Fact:
     """Return a command fact with its outcome line. `result` is the head and tail of the tool's output."""
     state = "failed" if failed(result, is_error=is_error) else "ok"
-    weight = 2.5 if is_weighty(command) else 0.7
+    ended = outcome(result)
+    weight = (2.5 if is_weighty(command) else 0.7) * (1.0 if ended or state == "failed" else _SILENT)
     shown = line(command, CAPS["command"].text_chars_max)
-    return Fact("command", shown, shown, position, "tool", weight, note=outcome(result), state=state)
+    return Fact("command", shown, shown, position, "tool", weight, note=ended, state=state)
 
 
 def is_weighty(command: str) -> bool:
@@ -54,30 +65,41 @@ def failed(result: str, *, is_error: bool) -> bool:
 
 
 def outcome(result: str) -> str:
-    """Return the outcome: the last line with a total, the only line, or ""."""
+    """Return the outcome: the line of a commit, else the last with a total, an arrow or an address, the only line, or ""."""
     lines = [raw for raw in result.rstrip().rsplit("\n", 6) if raw.strip()]
-    for raw in reversed(lines[-6:]):
-        if _TOTAL.search(raw.strip()[:120]):
-            return line(raw.strip("= "), 120)
+    head = [raw for raw in result[:_COMMIT_CHARS].split("\n") if raw[:1] == "["]
+    for mark, found in ((_COMMIT, [*head, *lines[-6:]]), (_TOTAL, lines[-6:]), (_POINTS, lines[-6:])):
+        for raw in reversed(found):
+            if mark.search(raw.strip()[:120]):
+                return line(raw.strip("= "), 120)
     return line(lines[0].strip("= "), 120) if len(lines) == 1 else ""
 
 
 def family(command: str) -> str:
-    """Return a key shared by runs of the same command on the same targets: its words without options and redirections."""
+    """Return a key shared by runs of the same command on the same targets: each step's words without options and redirections."""
     parts = re.split(r"&&|\|\||;|\|", command[:400])
     work = [
         [word for word in words if not word.startswith("-") and ">" not in word and "=" not in word][:_TARGETS_MAX]
         for part in parts
-        if (words := part.split()) and words[0] not in ("cd", "export", "tail", "head", "grep")
+        if (words := part.split()) and words[0] not in _ASIDE
     ]
-    return " ".join(word for words in work[:3] for word in words)[:_FAMILY_CHARS]
+    return _STEP.join(map(" ".join, work[:_STEPS_MAX]))[:_FAMILY_CHARS]
 
 
 def covers(run: str, earlier: str) -> bool:
-    """Return whether a run repeats an earlier one, by their families: on the same targets, or on all where that named files."""
+    """Return whether a run repeats each step of an earlier one, by their families: on the same targets, or on all for files."""
+    steps = run.split(_STEP)
+    return all(any(_repeats(step, before) for step in steps) for before in earlier.split(_STEP))
+
+
+def _repeats(run: str, earlier: str) -> bool:
     rest = earlier.removeprefix(f"{run} ")
     return run == earlier or (rest != earlier and not _NAMES_FILES.isdisjoint(rest.split(" ", 1)[0]))
 
 
-_TARGETS_MAX, _FAMILY_CHARS = 6, 160
+_TARGETS_MAX, _STEPS_MAX, _FAMILY_CHARS = 6, 4, 160
+_STEP = " && "
+_ASIDE = frozenset("cd export tail head grep echo printf cat ls sleep true".split())
+"""Programs that prepare a command or show its output."""
+
 _NAMES_FILES = frozenset("./:")

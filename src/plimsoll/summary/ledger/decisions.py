@@ -25,7 +25,10 @@ _FOUND = (
 _DID = (
     "i'll use", "i will use", "i've", "i have", "we'll", "fixed", "implemented", "added", "updated", "changed", "removed",
     "created", "renamed", "refactored", "committed", "pushed", "merged", "passes", "passing", "now works", "successful",
-    "complete", "has been", "have been", "instead of", "chose", "已经", "完成", "修复", "添加", "更新", "删除", "创建", "成功",
+    "complete", "has been", "have been", "instead of", "chose", "i choose", "i pick", "going with", "go with", "stay with",
+    "can't be", "cannot be", "could not", "couldn't", "does not work", "doesn't work", "did not work", "didn't work",
+    "not installed", "not available", "not supported", "not possible",
+    "已经", "完成", "修复", "添加", "更新", "删除", "创建", "成功",
 )  # fmt: skip
 _WEIGHT_MIN, _STEP_WEIGHT_MIN = 1.5, 1.35
 """The least of a report, and of what is said beside a call: there, two values are enough."""
@@ -35,6 +38,12 @@ _VAGUE = regex(
     r"(?: (?:the|a|it|what|where|why))?(?: \w{1,20}){0,3}\W{0,3}"
 )
 """Says that something was found, and not what it is."""
+
+_CLEAR = regex(
+    r"\W*(?:\w+ ){1,3}(?:is|was)(?: (?:now|very|quite|so))*"
+    r" (?:clear|obvious|unclear|apparent|evident|known|understood|identified)(?: now)?\W*"
+)
+"""Says of something in few words what it is like, and not what it is."""
 
 _NUMBERED = regex(r"(?<!\S)\S*[0-9]\S*")
 _VALUE, _VALUES_MAX = 0.15, 4
@@ -84,7 +93,7 @@ def score(sentence: str, *, final: bool) -> float:
         weight += 0.8
     if _SPECIFIC.search(sentence):
         weight += 0.6 + _VALUE * min(_VALUES_MAX, len(_NUMBERED.findall(sentence)))
-    elif _VAGUE.fullmatch(lowered):
+    elif _VAGUE.fullmatch(lowered) or _CLEAR.fullmatch(lowered):
         weight -= 2.5
     if is_filler(sentence):
         weight -= 1.2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
@@ -38,6 +39,18 @@ _HARMLESS = regex(
     r"\b0 (?:errors?|failed|failures)\b|no errors?\b|error_|_error|errors?\.\w{1,4}\b|^\s*(?://|#|\*)|[{(;]\s*$"
     r"|^\s*(?!\w*(?:Error|Exception)\b)[\w.]{1,60}\([^\n]*\)\s*$"
 )
+_PLACED = regex(r"\s{0,8}[\w./\\-]{1,200}[:(][0-9]{1,7}[:,)0-9]{0,16}:? (?:fatal )?error\b")
+"""An error of a compiler, whose message may end as a line of code does."""
+
+_AROUND = regex(
+    r"^\W*[0-9]+ (?:errors?|fail|warnings?)|could not compile|due to [0-9]+ previous error"
+    r"|^npm (?:ERR!|error) (?!.*\w(?:Error|Exception)\b)"
+    r"|Traceback \(most recent call last\)|^\w*make(?:\[[0-9]+\])?: \*\*\*|^error Command failed"
+    r"|^\W*(?:command|process) (?:failed|exited)",
+    re.IGNORECASE,
+)
+"""How many errors there were, or in which program: what a line says that stands around an error."""
+
 _LINES_MAX = 4  # the rest of a traceback or log repeats the cause
 
 
@@ -50,6 +63,7 @@ def from_result(text: str, position: int, family: str, *, is_error: bool) -> Ite
     """Yield the first and the last error lines of a tool result; of a failed result without any, its first line."""
     found = [raw for raw in _marked(text) if 4 < len(raw) <= 2_000 and is_error_line(raw)]
     found = [raw for raw in found if not any(other.startswith(raw) and other != raw for other in found)]  # a bare label
+    found = [raw for raw in found if _AROUND.search(raw) is None] or found[-1:]
     if is_error and not found:
         found = [raw for raw in text.split("\n", 20) if raw.strip()][:1]
     chosen = found if len(found) <= _LINES_MAX else [found[0], *found[1 - _LINES_MAX :]]
@@ -60,7 +74,9 @@ def from_result(text: str, position: int, family: str, *, is_error: bool) -> Ite
 
 def is_error_line(raw: str) -> bool:
     """Return whether a line of output says that something went wrong."""
-    return may_report(raw) and _ERROR.search(raw) is not None and _HARMLESS.search(raw) is None
+    if not may_report(raw) or _ERROR.search(raw) is None:
+        return False
+    return _HARMLESS.search(raw) is None or _PLACED.match(raw) is not None
 
 
 def _marked(text: str) -> list[str]:

@@ -22,8 +22,8 @@ DONE = frozenset({"completed", "done", "complete", "cancelled", "canceled"})
 
 _BOX = regex(r"^\s{0,12}[-*] \[ \] (\S[^\n]{0,240})", re.MULTILINE)
 _NEXT = (
-    "next step", "remaining", "still need", "still to do", "still todo", "still open", "not yet", "todo", "follow-up", "pending",
-    "left to do", "下一步", "待办", "尚未", "还需要", "剩余",
+    "next step", "remaining", "still need", "still have to", "have yet to", "not done yet", "still missing", "still to do",
+    "still todo", "still open", "not yet", "todo", "follow-up", "pending", "left to do", "下一步", "待办", "尚未", "还需要", "剩余",
 )  # fmt: skip
 _ITEMS_MAX = 40
 
