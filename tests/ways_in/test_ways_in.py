@@ -160,6 +160,16 @@ def test_rollback(make: Make) -> None:
     assert way.sent(given) == before
 
 
+def test_a_summariser_is_asked(make: Make) -> None:
+    """The model that a way in was given writes the summary that is sent."""
+    prose = "The light of pier 9 was looked at many times."
+
+    view = make(summarizer=lambda _: prose).sent(history(24))
+
+    assert prose in str(view)
+    assert tokens(view) <= BUDGET
+
+
 @pytest.mark.slow
 def test_a_summariser_that_fails(make: Make) -> None:
     """A model that cannot be asked does not stop the call: rules write the summary."""
