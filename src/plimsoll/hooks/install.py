@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from plimsoll.errors import FormatError, SettingsRefused
-from plimsoll.hooks.json_text import without
+from plimsoll.hooks.json_edits import without
 from plimsoll.hooks.settings import Kind, SettingsEntries, has_toml_hooks, hooks_switch, put_in, taken_out
 from plimsoll.hooks.settings_files import Tool, read, settings_folder, settings_text, switched_off
 from plimsoll.hooks.state import folder, key_of, write_private

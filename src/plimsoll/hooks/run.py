@@ -47,7 +47,7 @@ def take_in_file(path: str, store: str | None = None, *, wait: bool = False, giv
     `gives_way` this process lowers its priority for good once a hook can no longer be waiting for it.
     """
     with ErrorCatcher() as caught:
-        from plimsoll.hooks.taking_in import take_in_all  # noqa: PLC0415 - it brings the whole program with it
+        from plimsoll.hooks.importing import take_in_all  # noqa: PLC0415 - it brings the whole program with it
 
         take_in_all(path, store, wait=wait, gives_way=gives_way)
     note_failure(caught.error)
@@ -60,7 +60,7 @@ def _answer(event: HookEvent, settings: HookSettings) -> str:
     if not event.transcript:
         return ""
     if event.name == PRE_COMPACT:
-        _begin_taking_in(event.transcript, settings)
+        _begin_import(event.transcript, settings)
         return ""
     if event.name == POST_COMPACT:
         from plimsoll.hooks.state import remember_summary  # noqa: PLC0415 - with it comes what reads facts
@@ -95,8 +95,8 @@ def _exists(path: str) -> bool:
         return False
 
 
-def _begin_taking_in(path: str, settings: HookSettings, *, awaits: bool = False) -> None:
-    """Take a file in by a process of its own, which goes on when the hook has ended. A small file is waited for.
+def _begin_import(path: str, settings: HookSettings, *, awaits: bool = False) -> None:
+    """Import a file by a process of its own, which goes on when the hook has ended. A small file is waited for.
 
     `awaits`: that process waits for a compaction that the tool writes when its hooks have ended. A failure is logged, and costs the
     agent no answer.
@@ -125,18 +125,18 @@ def _notes(event: HookEvent, settings: HookSettings) -> str:
     if awaits:  # the file does not have this compaction yet
         state = replace(state, last=LastCompaction())
     text = handed_back(state, tokens_max=settings.max_tokens, recall=_recall(event.transcript, settings))
-    _begin_taking_in(event.transcript, settings, awaits=awaits)  # last: the agent waits for what is above
+    _begin_import(event.transcript, settings, awaits=awaits)  # last: the agent waits for what is above
     return context(text) if text else ""
 
 
 def _pointer(path: str, settings: HookSettings) -> str:
     """After `/clear` the conversation is another one; where the one before is found again is said in one line."""
-    from plimsoll.hooks.taking_in import file_before  # noqa: PLC0415 - seldom needed
+    from plimsoll.hooks.importing import file_before  # noqa: PLC0415 - seldom needed
 
     before = file_before(path)
     if before is None:
         return ""
-    _begin_taking_in(before, settings)
+    _begin_import(before, settings)
     return context(
         f"The conversation before this one is kept by plimsoll. Where it is asked for: {_recall(before, settings)}"
     )
@@ -146,7 +146,7 @@ def _recall(path: str, settings: HookSettings) -> str:
     """How the model finds the rest."""
     import shlex  # noqa: PLC0415 - as above
 
-    from plimsoll.hooks.taking_in import session_of  # noqa: PLC0415 - as above
+    from plimsoll.hooks.importing import session_of  # noqa: PLC0415 - as above
 
     stored = [] if settings.store is None else ["--store", settings.store]
     words = shlex.join([*_program(), "recall", session_of(path), *stored])

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
 from plimsoll.errors import FormatError
-from plimsoll.hooks import json_text
+from plimsoll.hooks import json_edits
 from plimsoll.light.dataclass import dataclass
 from plimsoll.light.regex import regex
 
@@ -69,7 +69,7 @@ def managed_switch(text: str, kind: Kind) -> tuple[str, bool] | None:
 
 def _flag(text: str, name: str) -> bool | None:
     """A member of a JSON object that is True or False; None for any other. Raises FormatError."""
-    found = (json_text.parse(text).members or {}).get(name)
+    found = (json_edits.parse(text).members or {}).get(name)
     return found.value if found is not None and isinstance(found.value, bool) else None
 
 
@@ -77,8 +77,8 @@ def _put_into_json(text: str, entries: SettingsEntries) -> tuple[str, Spans]:
     if not text.strip():
         whole = json.dumps(_document(entries), indent=2, ensure_ascii=False) + "\n"
         return text + whole, [(len(text), len(text) + len(whole))]
-    root = json_text.parse(text)
-    inside = json_text.Insertions(text)
+    root = json_edits.parse(text)
+    inside = json_edits.Insertions(text)
     missing: dict[str, Any] = {}
     for name, wanted in _document(entries).items():
         held = _object(root).get(name)
@@ -109,7 +109,7 @@ def _group(event: str, command: str) -> dict[str, Any]:
     return {**({"matcher": _MATCHER} if event == "SessionStart" else {}), "hooks": [handler]}
 
 
-def _add_events(inside: json_text.Insertions, held: json_text.Node, wanted: Mapping[str, Any]) -> None:
+def _add_events(inside: json_edits.Insertions, held: json_edits.Node, wanted: Mapping[str, Any]) -> None:
     events = _object(held, "hooks")
     for event, groups in wanted.items():
         if event in events:
@@ -120,7 +120,7 @@ def _add_events(inside: json_text.Insertions, held: json_text.Node, wanted: Mapp
         inside.add_members(held, missing)
 
 
-def _new_members(held: json_text.Node, wanted: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _new_members(held: json_edits.Node, wanted: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The members to add to an object. Raises FormatError where one of that name is there."""
     known = _object(held, name)
     if taken := [key for key in wanted if key in known]:
@@ -128,7 +128,7 @@ def _new_members(held: json_text.Node, wanted: Mapping[str, Any], name: str) -> 
     return dict(wanted)
 
 
-def _object(node: json_text.Node, name: str = "it") -> Mapping[str, json_text.Node]:
+def _object(node: json_edits.Node, name: str = "it") -> Mapping[str, json_edits.Node]:
     if node.members is None:
         raise FormatError(f"{name} is not a JSON object")
     return node.members
@@ -137,13 +137,13 @@ def _object(node: json_text.Node, name: str = "it") -> Mapping[str, json_text.No
 def _taken_out_of_json(text: str) -> str:
     """One entry after the other, each with the text read anew, until there is none."""
     while text.strip() and (spans := next(_own_spans(text), None)) is not None:
-        text = json_text.without(text, spans)
+        text = json_edits.without(text, spans)
     return text
 
 
 def _own_spans(text: str) -> Iterator[Spans]:
     """What to take out for each entry; what is empty without it goes with it."""
-    root = json_text.parse(text)
+    root = json_edits.parse(text)
     hooks = (root.members or {}).get("hooks")
     for event, groups in ((hooks.members or {}) if hooks else {}).items():
         for index, group in enumerate(groups.items or ()):
@@ -152,26 +152,26 @@ def _own_spans(text: str) -> Iterator[Spans]:
             if not own or handlers is None or hooks is None:
                 continue
             if len(own) < len(handlers.items or ()):
-                yield json_text.spans_of_item(text, handlers, own[0])
+                yield json_edits.spans_of_item(text, handlers, own[0])
             elif len(groups.items or ()) > 1:
-                yield json_text.spans_of_item(text, groups, index)
+                yield json_edits.spans_of_item(text, groups, index)
             elif len(hooks.members or ()) > 1:
-                yield json_text.spans_of_member(text, hooks, event)
+                yield json_edits.spans_of_member(text, hooks, event)
             else:
-                yield json_text.spans_of_member(text, root, "hooks")
+                yield json_edits.spans_of_member(text, root, "hooks")
     servers = (root.members or {}).get("mcpServers")
     if servers is not None and _is_own_server((servers.members or {}).get(_SERVER)):
         alone = len(servers.members or ()) == 1
         holder, name = (root, "mcpServers") if alone else (servers, _SERVER)
-        yield json_text.spans_of_member(text, holder, name)
+        yield json_edits.spans_of_member(text, holder, name)
 
 
-def _is_own(handler: json_text.Node) -> bool:
+def _is_own(handler: json_edits.Node) -> bool:
     command = handler.data().get("command") if handler.members is not None else None
     return isinstance(command, str) and _OWN_COMMAND.search(command) is not None
 
 
-def _is_own_server(server: json_text.Node | None) -> bool:
+def _is_own_server(server: json_edits.Node | None) -> bool:
     data = None if server is None or server.members is None else server.data()
     args = data.get("args") if data else None
     return isinstance(args, list) and "mcp" in args

@@ -27,10 +27,10 @@ from plimsoll.policy.validation import integer
 from plimsoll.protocols import SessionLog, TokenCounter
 from plimsoll.recall.filters import Filters
 from plimsoll.recall.index import Index
-from plimsoll.recall.kept import about_of, dumped
 from plimsoll.recall.ranking import Ranking
 from plimsoll.recall.search import Hit, search
 from plimsoll.recall.segment import Entry
+from plimsoll.recall.stored_index import about_of, dumped
 from plimsoll.records.compactions import CompactionChain
 from plimsoll.records.history import History
 from plimsoll.store.indexes import KeepsIndex
@@ -59,7 +59,7 @@ MOSTLY = 0.9
 
 
 class Searched(Protocol):
-    """What is known of a session that is searched, such as its `ViewState` or `Said`."""
+    """What is known of a session that is searched, such as its `ViewState` or `SearchableLog`."""
 
     @property
     def log(self) -> SessionLog:

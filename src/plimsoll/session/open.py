@@ -38,7 +38,7 @@ from plimsoll.protocols import Durability, MemoryStore, Record, SessionLog, Stor
 from plimsoll.records.arrival import Knowledge
 from plimsoll.records.checks import record_problem
 from plimsoll.records.compactions import newest_records, session_record
-from plimsoll.records.said import Said
+from plimsoll.records.searchable_log import SearchableLog
 from plimsoll.session.catalog import found, store_for
 from plimsoll.session.concurrency import pauses_s
 from plimsoll.session.environment import Project, keep, surroundings
@@ -233,12 +233,12 @@ def recorder_of(log: SessionLog, place: Store, given: Mapping[str, Any]) -> Sess
     return recorder
 
 
-def history_of(log: SessionLog) -> tuple[Said, ContextMeter]:
+def history_of(log: SessionLog) -> tuple[SearchableLog, ContextMeter]:
     """What a log says, to be searched, and the meter of its session. Much faster than `recorder_of`, which restores the view."""
     log.set_check(record_problem)
     newest = newest_records(log)
     meter = _meter(_chosen(log, {**_DEFAULTS, **_remembered_options(log, newest)}, {}))
-    said = Said.of(log, meter.format, newest)
+    said = SearchableLog.of(log, meter.format, newest)
     return said, meter.calibrated(said.facts.calibration)
 
 

@@ -1,4 +1,4 @@
-"""What a log is that keeps the search index of its session."""
+"""The interface of a log that stores the search index of its session beside its records."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from plimsoll.hooks import background, taking_in
+from plimsoll.hooks import background, importing
 from plimsoll.hooks.background import begin
 from plimsoll.hooks.run import take_in_file
 
@@ -71,9 +71,9 @@ def test_it_gives_way_once_nothing_waits_for_it(tmp_path, monkeypatch):
     """The facts, whose lock a hook may wait for, are read at the priority of the hook; what takes long comes after that."""
     done = []
     monkeypatch.setenv("PLIMSOLL_HOME", str(tmp_path / "home"))
-    read = taking_in.take_in
-    monkeypatch.setattr(taking_in, "take_in", lambda path: (done.append("facts"), read(path))[1])
-    monkeypatch.setattr(taking_in, "_import", lambda *_: done.append("messages"))
+    read = importing.take_in
+    monkeypatch.setattr(importing, "take_in", lambda path: (done.append("facts"), read(path))[1])
+    monkeypatch.setattr(importing, "_import", lambda *_: done.append("messages"))
     monkeypatch.setattr(os, "nice", lambda by: done.append("lower" if by > 0 else "higher"), raising=False)
     file = tmp_path / "one.jsonl"
     file.touch()
@@ -86,13 +86,13 @@ def test_it_gives_way_once_nothing_waits_for_it(tmp_path, monkeypatch):
 def test_an_unchanged_file_is_not_read_while_it_waits(tmp_path, monkeypatch):
     """Waiting for a compaction holds no lock."""
     monkeypatch.setenv("PLIMSOLL_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(taking_in, "_import", lambda *_: None)
-    monkeypatch.setattr(taking_in, "_STEP_S", 0.005)
-    monkeypatch.setattr(taking_in, "_COMPACTION_S", 0.05)
+    monkeypatch.setattr(importing, "_import", lambda *_: None)
+    monkeypatch.setattr(importing, "_STEP_S", 0.005)
+    monkeypatch.setattr(importing, "_COMPACTION_S", 0.05)
     file, reads = tmp_path / "one.jsonl", []
     file.write_bytes(b'{"type":"user","message":{"role":"user","content":"Lights."}}\n')
-    read = taking_in.take_in
-    monkeypatch.setattr(taking_in, "take_in", lambda path: (reads.append(path), read(path))[1])
+    read = importing.take_in
+    monkeypatch.setattr(importing, "take_in", lambda path: (reads.append(path), read(path))[1])
 
     take_in_file(str(file), wait=True)
     assert len(reads) == 1

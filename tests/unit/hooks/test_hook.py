@@ -13,7 +13,7 @@ import pytest
 
 import plimsoll
 from plimsoll.cli.main import main
-from plimsoll.hooks import run, state, taking_in
+from plimsoll.hooks import importing, run, state
 from plimsoll.hooks.run import HookSettings, run_hook, take_in_file
 from plimsoll.hooks.state import take_in
 from plimsoll.transcripts.source import LineReader
@@ -26,13 +26,13 @@ SETTINGS = HookSettings()
 begun = []
 """What a process was begun for."""
 
-BEGIN = run._begin_taking_in
+BEGIN = run._begin_import
 
 
 @pytest.fixture(autouse=True)
 def _home(tmp_path, monkeypatch):
     monkeypatch.setenv("PLIMSOLL_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(run, "_begin_taking_in", lambda path, _, **options: begun.append((path, options)))
+    monkeypatch.setattr(run, "_begin_import", lambda path, _, **options: begun.append((path, options)))
     begun.clear()
     script = tmp_path / "bin" / "plimsoll"
     script.parent.mkdir()
@@ -354,7 +354,7 @@ def test_before_a_compaction_the_file_is_taken_in(tmp_path, capsys, monkeypatch)
     """The command reads the event from standard input, says nothing, and what was said can be searched afterwards."""
     file = tmp_path / "one.jsonl"
     file.write_bytes(RUN)
-    monkeypatch.setattr(run, "_begin_taking_in", BEGIN)
+    monkeypatch.setattr(run, "_begin_import", BEGIN)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(event(file, "PreCompact", "", trigger="auto"))))
 
     assert main(["hook"]) == 0
@@ -419,7 +419,7 @@ def test_the_answer_comes_before_the_process(tmp_path, monkeypatch):
     file.write_bytes(RUN + summary("Lights."))
     made = loss.handed_back
     monkeypatch.setattr(loss, "handed_back", lambda *given, **more: (done.append("answer"), made(*given, **more))[1])
-    monkeypatch.setattr(run, "_begin_taking_in", lambda *_, **__: done.append("process"))
+    monkeypatch.setattr(run, "_begin_import", lambda *_, **__: done.append("process"))
 
     assert run_hook(event(file), SETTINGS)
     assert done == ["answer", "process"]
@@ -439,7 +439,7 @@ def test_a_process_that_cannot_be_begun_costs_no_answer(source, tmp_path, monkey
         take_in(str(file))
         file = tmp_path / "two.jsonl"
         file.write_bytes(RUN)
-    monkeypatch.setattr(run, "_begin_taking_in", BEGIN)
+    monkeypatch.setattr(run, "_begin_import", BEGIN)
     monkeypatch.setattr(background, "begin", failing)
 
     assert notes_in(run_hook(event(file, source=source), SETTINGS))
@@ -448,7 +448,7 @@ def test_a_process_that_cannot_be_begun_costs_no_answer(source, tmp_path, monkey
 
 def test_few_processes_are_at_work(tmp_path, monkeypatch):
     """Where others are at work already, a process gives up soon, and the next hook takes the file in."""
-    monkeypatch.setattr(taking_in, "_ROOM_S", 0.0)
+    monkeypatch.setattr(importing, "_ROOM_S", 0.0)
     file = tmp_path / "one.jsonl"
     file.write_bytes(session_file("codex"))
 

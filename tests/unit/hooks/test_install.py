@@ -16,7 +16,7 @@ from plimsoll.cli.main import main
 from plimsoll.errors import SettingsRefused
 from plimsoll.hooks import install, settings_files
 from plimsoll.hooks.install import Registration, apply, plan_install, plan_undo
-from plimsoll.hooks.json_text import without
+from plimsoll.hooks.json_edits import without
 from spent import cpu_s
 
 HOOK = {"type": "command", "command": "echo hi", "timeout": 5}
@@ -130,7 +130,7 @@ def commands(value, event):
 
 def read_json(raw):
     """What a tool reads: comments and commas before brackets aside."""
-    from plimsoll.hooks.json_text import parse
+    from plimsoll.hooks.json_edits import parse
 
     return parse(raw.decode("utf-8-sig")).data()
 

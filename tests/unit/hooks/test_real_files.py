@@ -53,7 +53,7 @@ def answers(file, **fields):
 def check_cuts(path, cuts, tmp_path, monkeypatch):
     """The file as it grows from cut to cut, some of them in the middle of a line, and then whole."""
     monkeypatch.setenv("PLIMSOLL_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(run, "_begin_taking_in", lambda *_, **__: None)
+    monkeypatch.setattr(run, "_begin_import", lambda *_, **__: None)
     lines = path.read_bytes().splitlines(keepends=True)
     chance = random.Random(path.name)
     file = tmp_path / path.name

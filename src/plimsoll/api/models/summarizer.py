@@ -1,4 +1,4 @@
-"""The door: a summarizer by the name of its model."""
+"""`model_summarizer`: a summarizer, by the name of its model."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import pytest
 
 import plimsoll
 from plimsoll.recall.index import Index
-from plimsoll.recall.kept import MAGIC
+from plimsoll.recall.stored_index import MAGIC
 from plimsoll.session import finder, searching
 from plimsoll.store import log_file
 

@@ -1,4 +1,4 @@
-"""What a log says of its history, without the view: enough to search it, and much faster than a replay."""
+"""What a search needs to know of a log: its history, without the view. Much faster to read than a replay."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from plimsoll.records.history import Branch, History
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SearchableLog:
     """The history at the end of a log, as `ViewState` has it."""
 
     log: SessionLog
@@ -30,7 +30,7 @@ class Said:
     """Of the view nothing is known."""
 
     @classmethod
-    def of(cls, log: SessionLog, format: Format, newest: Sequence[Record]) -> Said:
+    def of(cls, log: SessionLog, format: Format, newest: Sequence[Record]) -> SearchableLog:
         """The history at the end of a log. `newest` is the result of `newest_records`."""
         history, facts = History(log, format), Facts()
         event = base = None

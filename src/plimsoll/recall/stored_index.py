@@ -1,4 +1,4 @@
-r"""A search index as bytes, to be kept beside its log. It has no text of messages: that is read from the log and checked.
+r"""A search index as bytes, stored beside its log. It has no text of messages: that is read from the log and checked.
 
     b"plimsoll index 4\n", CRC-32 of the rest, size of the header, header (JSON), arrays
 

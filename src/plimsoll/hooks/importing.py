@@ -1,4 +1,4 @@
-"""A coding agent's file as a session of plimsoll's own, so that what left its context can be searched and read."""
+"""Import a coding agent's file as a session, so that what left its context can be searched and read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A JSON text with its places, so that something can be put in or taken out and every other byte stays.
+"""Insert values into a JSON text, and remove them again: every other byte stays.
 
 Comments and commas before a closing bracket are passed over, as the tools whose settings these are do.
 """
