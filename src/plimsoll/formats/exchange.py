@@ -6,13 +6,14 @@ A message without a tool call is an exchange of its own. A call whose result is 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, TypeVar
 
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.served import served_answer, served_call
-from plimsoll.formats.text_tools import is_output
-from plimsoll.light.dataclass import dataclass
+from plimsoll.formats.text_tools import marked_outputs
+from plimsoll.light.dataclass import dataclass, field
 from plimsoll.message import Message, Opaque, Part, Text, ToolCall, ToolResult
 
 Call = TypeVar("Call")
@@ -97,6 +98,18 @@ def answer_to(call: ToolCall, words: str) -> dict[str, Any] | None:
             return None
 
 
+class Among:
+    """The messages that exchanges are of."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self.messages = messages
+
+    @cached_property
+    def outputs(self) -> Mapping[int, bool]:
+        """Whether messages that look like outputs of tools in plain text are such, by index."""
+        return marked_outputs(self.messages)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
     """Consecutive messages `[start, start + len(messages))` of a sequence that stay or leave together."""
@@ -105,6 +118,7 @@ class Exchange:
     messages: tuple[Message, ...]
     pending: frozenset[str] = frozenset()
     """Ids of the calls without a result."""
+    among: Among = field(repr=False, compare=False)
 
     @property
     def end(self) -> int:
@@ -134,7 +148,10 @@ class Exchange:
     @property
     def is_request(self) -> bool:
         """True if it holds a user message with something other than tool results, also such as are in plain text."""
-        return any(speaks(message) and not is_output(message.text) for message in self.messages)
+        return any(
+            speaks(message) and not self.among.outputs.get(index)
+            for index, message in enumerate(self.messages, self.start)
+        )
 
 
 def speaks(message: Message) -> bool:
@@ -160,11 +177,11 @@ def group(messages: Sequence[Message]) -> list[Exchange]:
 
 
 def _walk(messages: Sequence[Message]) -> Iterator[Exchange]:
-    start = 0
+    start, among = 0, Among(messages)
     while start < len(messages):
         end = _answer_end(messages, start)
         if end == start + 1 and all(map(_is_text, messages[start].parts)):
-            yield Exchange(start=start, messages=(messages[start],))
+            yield Exchange(start=start, messages=(messages[start],), among=among)
             start = end
             continue
         pending, served = open_calls(()), set[str]()
@@ -175,7 +192,7 @@ def _walk(messages: Sequence[Message]) -> Iterator[Exchange]:
             stop = _answer_end(messages, end)
             _take_in(messages[end:stop], pending, served)
             end = stop
-        yield Exchange(start=start, messages=tuple(messages[start:end]), pending=frozenset(pending))
+        yield Exchange(start=start, messages=tuple(messages[start:end]), pending=frozenset(pending), among=among)
         start = end
 
 

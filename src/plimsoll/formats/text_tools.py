@@ -16,7 +16,7 @@ from plimsoll.light.regex import regex
 from plimsoll.message import Message, Text, ToolCall, ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 OUTPUT_NAMES = (
     r"(?:obs(?:ervation)?s?|(?:command|tool|function|terminal|code|execution|action|shell|query|sql|python|interpreter|environment"
@@ -100,17 +100,15 @@ def as_calls(messages: Sequence[Message], start: int) -> Sequence[Message]:
     For reading: such messages are not sent.
     """
     made = list(messages)
+    marked = marked_outputs(messages)
     is_answered, outputs = start > 0, 0
-    marked = [message.role == "user" and not message.results and is_output(message.text) for message in messages]
-    is_run = any(marked) and _is_run(messages, marked)
     for index, message in enumerate(messages):
         is_answered = is_answered or message.role == "assistant"
         before = messages[index - 1] if index else None
         if not is_answered or not message.text:
             continue
-        if marked[index]:
-            holds = is_run or before is None or _answers_action(message.text, before)
-        else:
+        holds = marked.get(index)
+        if holds is None:
             holds = _follows_action(message, before, is_run=outputs >= _RUN_OUTPUTS_MIN)
         if not holds:
             continue
@@ -121,6 +119,23 @@ def as_calls(messages: Sequence[Message], start: int) -> Sequence[Message]:
     if outputs and (newest := messages[-1]).role == "assistant" and not newest.calls and demands_output(newest.text):
         made[-1] = _calling(newest, f"text-{len(messages)}", "")
     return made if outputs else messages
+
+
+def marked_outputs(messages: Sequence[Message]) -> Mapping[int, bool]:
+    """For each message with the mark of an output whether it is one: people write labels too. Linear.
+
+    It is one in a run of them, as what the action of the answer before it gave, and in front of all answers.
+    """
+    marked = [message.role == "user" and not message.results and is_output(message.text) for message in messages]
+    if not any(marked):
+        return {}
+    first = next((index for index, message in enumerate(messages) if message.role == "assistant"), len(messages))
+    is_run = _is_run(messages, marked)
+    return {
+        index: is_run or index <= first or _answers_action(messages[index].text, messages[index - 1])
+        for index, is_marked in enumerate(marked)
+        if is_marked
+    }
 
 
 def _is_run(messages: Sequence[Message], marked: Sequence[bool]) -> bool:
