@@ -28,7 +28,7 @@ from plimsoll.summary.names_zh import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from plimsoll.summary.ledger import Fact
 
@@ -103,7 +103,7 @@ class _Said(NamedTuple):
 
 def statements(facts: Sequence[Fact], names: Sequence[str]) -> list[Statement]:
     """The clauses of these chat facts that say something, in order, each short and under its topic, one of `names`; none twice."""
-    found = _of_one_topic(list(_Reader(facts, names).read(facts)))
+    found = _of_one_topic(_Reader(facts, names).read(facts))
     words = [dict.fromkeys(pairs(said.text)) for said in found]
     worth = _worths(Counter(chain.from_iterable(words)), len(found))
     return [
@@ -154,37 +154,28 @@ class _Reader:
         self.works = {name for fact in facts for name in TITLE.findall(fact.text)}
         self.latest = {True: "", False: ""}
 
-    def read(self, facts: Sequence[Fact]) -> Iterator[_Said]:
+    def read(self, facts: Sequence[Fact]) -> list[_Said]:
         """The statements, in order."""
+        found: list[_Said] = []
         for place, fact in enumerate(facts):
             if is_recalled(fact):  # it is short and under its topic already
-                yield _Said(
-                    fact.text,
-                    topic_of(fact),
-                    (fact.position, place),
-                    _RECALLED,
-                    fact,
-                )
+                found.append(_Said(fact.text, topic_of(fact), (fact.position, place), _RECALLED, fact))
             else:
-                yield from self._fact(fact, place)
+                self._fact(fact, place, found)
+        return found
 
-    def _fact(self, fact: Fact, place: int) -> Iterator[_Said]:
+    def _fact(self, fact: Fact, place: int, found: list[_Said]) -> None:
         answers = 0 < fact.position - self.asked <= 1
         if not answers:
             self.noun = ""
             self._turn(fact.text, answers=False)
-        about = self.about if answers else self.topic
+        about, noun = self.about if answers else self.topic, self.noun
+        weight = _ANSWER if noun else _REPLY if answers else 1.0
         whole = answers or _WHOLE.search(fact.text) is not None
-        for clause, short in enumerate(_runs_of(fact.text, whole=whole)):
-            value = _answer(short, self.noun, self.asked_for) if self.noun else short
-            if value != about and _says_something(value):
-                yield _Said(
-                    value,
-                    about,
-                    (fact.position, place, clause),
-                    _ANSWER if self.noun else _REPLY if answers else 1.0,
-                    fact,
-                )
+        for clause, (short, tells) in enumerate(_runs_of(fact.text, whole=whole)):
+            value = _answer(short, noun, self.asked_for) if noun else short
+            if value != about and (_says_something(value) if noun else tells):
+                found.append(_Said(value, about, (fact.position, place, clause), weight, fact))
         if answers:
             self._turn(fact.text, answers=True)
         self._listen(fact)
@@ -206,12 +197,12 @@ class _Reader:
         It goes to what is introduced, to what a sentence begins with, and to the one name that a reply without particulars
         names; a name inside an address or before 的 is passed by.
         """
-        found = list(self.named.finditer(text))
-        if not found:
+        if self.named.search(text) is None:
             self.topic = self._meant(text) or self.topic
             if (told := _IS_NAMED.search(text)) is not None:
                 self.latest[False] = told[1]
             return
+        found = list(self.named.finditer(text))
         introduced = self._introduces(text)
         opening = OPENING.match(text)
         start = opening.end() if opening is not None else 0
@@ -232,9 +223,9 @@ class _Reader:
 
     def _meant(self, text: str) -> str:
         """Whom or what a pronoun takes up: a person is never a title, and what 这首 goes before is one."""
-        if self.topic in self.works and _PERSON.search(text):
-            return self.latest[False]
-        return self.latest[True] if self.topic not in self.works and _WORK.search(text) else ""
+        is_work = self.topic in self.works
+        meant = self.latest[not is_work]
+        return meant if meant and (_PERSON if is_work else _WORK).search(text) is not None else ""
 
     def _attribute(self, question: str) -> str:
         """What a question asks for: the longest of the strings that questions keep asking for, the commoner of equals."""
@@ -297,9 +288,12 @@ def _asking(text: str) -> tuple[str, ...]:
 
 
 @kept(_KEPT_MAX)
-def _runs_of(text: str, *, whole: bool) -> tuple[str, ...]:
-    """What a sentence tells: its clauses without questions and fillers, short; those of a reply or with particulars together."""
-    found: list[str] = []
+def _runs_of(text: str, *, whole: bool) -> tuple[tuple[str, bool], ...]:
+    """What a sentence tells: its clauses without questions and fillers, short; those of a reply or with particulars together.
+
+    Each with whether it says something when it is short.
+    """
+    found: list[tuple[str, bool]] = []
     start = end = -1
     at, may = 0, may_ask(text)
     parts = [*_CLAUSE_AND_STOP.split(text), ""]
@@ -313,16 +307,21 @@ def _runs_of(text: str, *, whole: bool) -> tuple[str, ...]:
             joins and not particular and "你" in piece
         )
         if start >= 0 and (not tells or not joins or to - start > _ANSWER_CHARS_MAX):
-            found.append(shorten(text[start:end]))
+            found.append(_run(text[start:end]))
             start = -1
         if tells and joins:
             start, end = (at if start < 0 else start), to
         elif tells:
-            found.append(short)
+            found.append((short, True))
         at = to + len(stop)
     if start >= 0:
-        found.append(shorten(text[start:end]))
+        found.append(_run(text[start:end]))
     return tuple(found)
+
+
+def _run(text: str) -> tuple[str, bool]:
+    short = shorten(text)
+    return short, _says_something(short)
 
 
 def _runs(question: str) -> list[str]:

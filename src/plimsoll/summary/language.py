@@ -35,5 +35,7 @@ def language_of(messages: Iterable[Message], wanted: Wanted = "auto") -> Languag
     sample = "\n".join(texts)
     if sample.isascii():
         return "en"
-    letters = sum(map(len, _WORDS.findall(sample)))
-    return "zh" if han_chars(sample) > letters * CHINESE_SHARE else "en"
+    han = han_chars(sample)
+    if han > len(sample) * CHINESE_SHARE:  # then there are too few letters to count them
+        return "zh"
+    return "zh" if han > sum(map(len, _WORDS.findall(sample))) * CHINESE_SHARE else "en"

@@ -13,7 +13,7 @@ from plimsoll.light.regex import led, regex
 from plimsoll.summary.kept import kept, kept_at_once
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from plimsoll.summary.ledger import Fact
 
@@ -97,7 +97,6 @@ _CLASS_WORDS = frozenset(
     {"的", "什么", "啥", "哪些", "多少", "其他", "其它", "不少", "很多", *"个位名首部张种座家等男女项"}
 )
 """What stands before a noun that many things are called by, and hardly before a name."""
-_CLASS_ENDS = "".join(sorted({word[-1] for word in _CLASS_WORDS}))
 _NO_NAME = frozenset("它他她这那哪谁啥最，。、")
 _IN_TITLE = regex(r"《([^《》]+)》")
 COMMON_ATTRIBUTES = frozenset(
@@ -113,14 +112,16 @@ def topics(facts: Sequence[Fact]) -> list[str]:
     """What the conversation is about, longest first: titles, names that questions introduce, and what sentences begin with."""
     named: Counter[str] = Counter()
     texts = [fact.text for fact in facts]
-    asked, said = False, _Said(_BESIDE_OF.sub("，", "\n".join(texts)))
+    asked = False
     for text, (names, asks) in zip(texts, _read(texts), strict=True):
         for name, score in names:
             named[name] += score
         if asked:
             named.update({name: 2 for name in _replied(text) if named[name] < 2})
         asked = asks
-    kept = {name for name, score in named.items() if score >= 2 and len(name) >= 2 and not _generic(name, score, said)}
+    likely = {name: score for name, score in named.items() if score >= 2 and len(name) >= 2}
+    said = _Said(_BESIDE_OF.sub("，", "\n".join(texts)), likely)
+    kept = {name for name, score in likely.items() if not _generic(name, score, said)}
     # What goes on after a name that is known better is no part of it.
     whole_names = [
         name
@@ -191,29 +192,24 @@ def flat(found: Sequence[str | tuple[str, ...]]) -> Iterator[str]:
 
 
 class _Said:
-    """All that was said, and how often each pair of characters is, by which most names need not be counted."""
+    """All that was said, and where in it these names are: one pass over its pairs of characters finds all of them."""
 
-    def __init__(self, whole: str) -> None:
+    def __init__(self, whole: str, names: Iterable[str]) -> None:
         self.whole, self.titles = whole, frozenset(_IN_TITLE.findall(whole))
-        self.pairs = Counter(map(add, whole, whole[1:]))
+        self._begin: dict[str, list[int]] = {name[:2]: [] for name in names}
+        for at, pair in enumerate(map(add, whole, whole[1:])):
+            if pair in self._begin:
+                self._begin[pair].append(at)
 
-    def at_most(self, name: str) -> int:
-        """As often as its rarest pair."""
-        return min(map(self.pairs.__getitem__, map(add, name, name[1:])))
+    def places(self, name: str) -> list[int]:
+        """Where a name is."""
+        found = self._begin[name[:2]]
+        return [at for at in found if self.whole.startswith(name, at)] if len(name) > 2 else found
 
-    def of_a_class_at_most(self, name: str) -> int:
-        """How often its first character stands behind the last one of a word of a class."""
-        return sum([self.pairs[f"{last}{name[0]}"] for last in _CLASS_ENDS])
-
-    def is_of_a_class(self, name: str, least: int) -> bool:
-        """Whether so often, at least, a word stands before a name that stands before what many things are called by."""
-        if self.of_a_class_at_most(name) < least:
-            return False
-        whole, found, at = self.whole, 0, self.whole.find(name)
-        while at >= 0 and found < least:
-            found += whole[max(0, at - 1) : at] in _CLASS_WORDS or whole[max(0, at - 2) : at] in _CLASS_WORDS
-            at = whole.find(name, at + len(name))
-        return found >= least
+    def is_of_a_class(self, at: int) -> bool:
+        """Whether a word stands in front of a place that stands before what many things are called by."""
+        whole = self.whole
+        return whole[max(0, at - 1) : at] in _CLASS_WORDS or whole[max(0, at - 2) : at] in _CLASS_WORDS
 
 
 def _generic(name: str, score: int, said: _Said) -> bool:
@@ -228,7 +224,5 @@ def _generic(name: str, score: int, said: _Said) -> bool:
         return True
     if len(name) == 2 and score < 4:
         return True
-    seen = said.at_most(name)
-    if seen > 5 * max(2, score):  # by fewer nothing is decided
-        seen = said.whole.count(name)
-    return score * 6 < seen or said.is_of_a_class(name, max(2, score, seen // 5))
+    places = said.places(name)
+    return score * 6 < len(places) or sum(map(said.is_of_a_class, places)) >= max(2, score, len(places) // 5)

@@ -237,7 +237,8 @@ def _flat_text(text: str) -> str:
 def authors(ledger: Ledger, origin: Origin) -> frozenset[str]:
     """Return the names that messages give their authors on one side, if there are several: one needs no telling apart."""
     facts = (*ledger.of("request"), *ledger.of("decision"), *ledger.of("chat"))
-    found = frozenset({author_of(fact) for fact in facts if fact.origin == origin} - {""})
+    notes = {(fact.note, fact.state): fact for fact in facts if fact.origin == origin}  # few are different
+    found = frozenset(map(author_of, notes.values())) - {""}
     found |= {name for role, name in ledger.beside if role == origin}
     return found if len(found) > 1 else frozenset()
 

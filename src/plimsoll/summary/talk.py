@@ -232,7 +232,7 @@ def _steering(said: Sequence[Fact]) -> float:
 def _without(items: Sequence[Item], said: Sequence[Fact], is_said: Callable[[Fact], bool]) -> list[Item]:
     """The statements that are not said elsewhere."""
     facts = ((item, said[item.order[1]]) for item in items)
-    return [item for item, fact in facts if not (is_said(fact) or is_said(fact._replace(text=item.text)))]
+    return [item for item, fact in facts if not (is_said(fact) or is_said(_said(fact, item.text, fact.note)))]
 
 
 def _side_of(item: Item, said: Sequence[Fact]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import add
 from typing import TYPE_CHECKING
 
-from plimsoll.light.regex import regex
+from plimsoll.light.regex import led, regex
 from plimsoll.truncation.boundaries import word_before
 
 if TYPE_CHECKING:
@@ -22,15 +22,18 @@ _ANSI = regex(r"\x1b\[[0-9;]{0,16}[A-Za-z]")
 _MONTH = r"(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Sept|Okt|Nov|Dez)(?:r?uar|z|il|i|ust|t?ember|ober)?\b"
 """A German month, which has a capital: an ordinal number with a full stop stands in front of it."""
 
-STOP = (
-    r"\.(?<!\b(?:Mr|Ms|Mx|Dr|St|Mt|Hr|Sr|Lt|vs|cf)\.)(?<!\b(?:Mrs|Dra|Sra|Mme|Rev|Col|Gen|Gov|Sen|Sgt|e\.g|i\.e)\.)"
+_ENDS = (
+    r"(?<!\b(?:Mr|Ms|Mx|Dr|St|Mt|Hr|Sr|Lt|vs|cf)\.)(?<!\b(?:Mrs|Dra|Sra|Mme|Rev|Col|Gen|Gov|Sen|Sgt|e\.g|i\.e)\.)"
     r"(?<!\b(?:Prof|Srta|Capt|Mlle)\.)(?!(?<=\b(?:[Nn]o|[Nn]r|pp|ca)\.) [0-9])"
     rf"(?!(?<=\b[pS]\.) [0-9])(?!(?<=[0-9]\.) (?:[a-zà-ÿ]|[0-9]{{1,2}}\.|{_MONTH}))"
     r"(?!(?<=\b[A-HJ-Z]\.) (?!(?:I|It|The|We|He|She|They|You|This|That|My|And|But|So|Is|Do|What|Where|When|Who|How|Why)\b)[A-Z])"
 )
+"""Where a full stop ends a sentence, which is behind it."""
+
+STOP = rf"\.{_ENDS}"
 """The pattern of a full stop that ends a sentence: not in `Dr. Okafor`, `No. 4`, `p. 12`, `am 1. Mai` or `Ursula K. Le Guin`."""
 
-_END = regex(rf"(?:[!?。！？；\n]|{STOP})[\"')\]”’]{{0,2}}(?:\s+|(?<=[\n。！？；”’]))")
+_END = regex(led({r"!?。！？；\n": "", ".": _ENDS}) + r"[\"')\]”’]{0,2}(?:\s+|(?<=[\n。！？；”’]))")
 _DIGIT = regex(
     r"[\d\u00b2\u00b3\u00b9\u1369-\u1371\u19da\u2070\u2074-\u2079\u2080-\u2089\u2460-\u2468\u2474-\u247c\u2488-\u2490\u24ea"
     r"\u24f5-\u24fd\u24ff\u2776-\u277e\u2780-\u2788\u278a-\u2792\U00010a40-\U00010a43\U00010e60-\U00010e68"
