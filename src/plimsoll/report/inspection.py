@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plimsoll.compaction.plan import Action
-from plimsoll.compaction.result import Report
 from plimsoll.light.brief import Fact, JsonReady, ShortRepr
 from plimsoll.light.dataclass import dataclass, field, fields
 from plimsoll.report.figures import named
-from plimsoll.report.measure import Measure
+
+if TYPE_CHECKING:
+    from plimsoll.compaction.result import Report
+    from plimsoll.report.measure import Measure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

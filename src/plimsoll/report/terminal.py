@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from plimsoll.compaction.result import Report
 from plimsoll.light.brief import pluralize
 from plimsoll.report.drawing import Drawn, Table, Words
 from plimsoll.report.figures import number, share
-from plimsoll.report.inspection import ActionGroup, Inspection, grouped
-from plimsoll.report.measure import Measure
+from plimsoll.report.inspection import grouped
 from plimsoll.report.neutral import neutral, one_line
-from plimsoll.report.weights import Heaviest, Weight
+
+if TYPE_CHECKING:
+    from plimsoll.compaction.result import Report
+    from plimsoll.report.inspection import ActionGroup, Inspection
+    from plimsoll.report.measure import Measure
+    from plimsoll.report.weights import Heaviest, Weight
 
 BAR_CHARS = 28
 TOOLS_SHOWN = 20
