@@ -81,7 +81,8 @@ def copied_value(value: Any) -> Any:
 
 
 def _copied(value: Any, depth: int, room: list[int]) -> Any:
-    if type(value) is dict or isinstance(value, Mapping):
+    kind = type(value)
+    if kind is dict or (kind is not list and isinstance(value, Mapping)):  # which takes long to ask of a list
         return _copied_mapping(value, depth, room)
     if isinstance(value, (list, tuple)):
         room[0] -= len(value)
@@ -104,10 +105,15 @@ def _copied_mapping(value: Mapping[str, Any], depth: int, room: list[int]) -> di
         _refuse_size(depth)
     copy: dict[str, Any] = {}
     for key, item in value.items():
-        if not isinstance(key, str):
-            raise FormatError(f"a {type(key).__name__} is a field name; JSON allows only text")
-        copy[str.__str__(key)] = item if type(item) in _ATOMS else _copied(item, depth - 1, room)
+        name = key if type(key) is str else _field_name(key)
+        copy[name] = item if type(item) in _ATOMS else _copied(item, depth - 1, room)
     return copy
+
+
+def _field_name(key: object) -> str:
+    if not isinstance(key, str):
+        raise FormatError(f"a {type(key).__name__} is a field name; JSON allows only text")
+    return str.__str__(key)
 
 
 def _refuse_size(depth: int) -> NoReturn:

@@ -43,7 +43,7 @@ def items(ledger: Ledger, bias: Callable[[str], float], room: Mapping[str, int])
             if is_tight and whole < 0:
                 folders = folders or folders_of(fact.text for fact in facts)
             folder = folders[item.text] if is_tight and whole < 0 else ""
-            made.append(item._replace(text=item.text.removeprefix(folder), group=folder, label=name))
+            made.append(Item("file", item.text.removeprefix(folder), item.value, item.order, folder, name))
     return made
 
 

@@ -293,7 +293,7 @@ def build(ledger: Ledger, words: Labels, bias: Callable[[str], float], tokens: i
             layout.bullets,
         ),
         "symbol": (
-            [_item(f, f.text, bias, ledger.end)._replace(group=f.note) for f in ledger.of("symbol")],
+            [_item(fact, fact.text, bias, ledger.end, fact.note) for fact in ledger.of("symbol")],
             layout.listed,
         ),
         "modified": ([item for item in listed if item.label == "modified"], layout.listed),
@@ -322,8 +322,8 @@ _REPEATED_BY_PEOPLE = _REPEATED_IN_CHAT | {"work"}
 """Named people do not assign work to the model."""
 
 
-def _item(fact: Fact, text: str, bias: Callable[[str], float], end: int) -> Item:
-    return Item(fact.kind, text, value(fact, end) * bias(text), (fact.position, 0))
+def _item(fact: Fact, text: str, bias: Callable[[str], float], end: int, group: str = "") -> Item:
+    return Item(fact.kind, text, value(fact, end) * bias(text), (fact.position, 0), group)
 
 
 def _findings(ledger: Ledger, bias: Callable[[str], float]) -> list[Item]:

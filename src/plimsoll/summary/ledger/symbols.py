@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import islice
 from math import sqrt
 from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
-from plimsoll.summary.ledger.fact import Fact
+from plimsoll.summary.ledger.fact import fact_of
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterable, Iterator, Sequence
 
     from plimsoll.summary.ledger.calls import Call
+    from plimsoll.summary.ledger.fact import Fact
 
 _DEFINED = regex(
     r"(?:f(?:unc(?:tion)?|n)|def|c(?:lass|onst)|t(?:ype|rait)|interface|struct|enum|var|let)\s{1,2}"
@@ -56,8 +58,8 @@ def from_result(call: Call, content: str, position: int) -> Iterator[Fact]:
     if file and len(content) <= _EXCERPT_CHARS_MAX:
         used = [name for name in _in_code(dict.fromkeys(_WORD.findall(text))) if name not in found]
         weight = _share(used)
-        used.sort(key=lambda name: f"{name}(" not in text)
-        for name in used[:_USED_MAX]:
+        called = list(islice((name for name in used if f"{name}(" in text), _USED_MAX))
+        for name in [*called, *(name for name in used if name not in called)][:_USED_MAX]:
             yield _fact(name, file, position, weight)
 
 
@@ -113,7 +115,7 @@ def _in_code(words: Iterable[str]) -> list[str]:
 
 
 def _fact(name: str, file: str, position: int, weight: float) -> Fact:
-    return Fact("symbol", name, name, position, "tool", weight, last=position, note=file)
+    return fact_of(("symbol", name, name, position, "tool", weight, 1, position, file, ""))
 
 
 def _name(path: str) -> str:
