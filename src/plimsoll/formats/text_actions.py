@@ -28,6 +28,7 @@ _TAG = regex(
 _FIELD_TAG = regex(r"<(?:parameter(?:=|\s{1,4}name=\"))?(\w{1,40})\"?>")
 _LEAD = regex(
     r"\A\s{0,8}(?:discussion|thought|reasoning)s?(?: [0-9]{1,3}(?=:))?:?\s{1,8}|\s{1,8}(?:command|action):?\s{0,8}\Z"
+    r"|\ncode:\s{0,8}\Z"
     r"|(?:\A|(?<=[.!?\n]))[^.!?\n]{0,60}\b(?:next|following) action\b[^.!?\n]{0,40}\Z",
     re.IGNORECASE,
 )
@@ -81,6 +82,17 @@ def demands_output(text: str) -> bool:
     if (inline := _inline(text)) is not None and "action" in text[max(0, inline[0] - _LEAD_CHARS) : inline[0]]:
         return True
     return _object(text) is not None
+
+
+def data_in(text: str) -> str | None:
+    """The quoted field of the action, in JSON that may be data: the action is one word, beside neither arguments nor a sentence."""
+    value = _json_at_end(text)
+    key = next((key for key in _NAME_KEYS if value.get(key)), "")
+    is_word = isinstance(named := value.get(key), str) and " " not in named
+    is_data = is_word and not any(
+        other in _ARGUMENT_KEYS or _said(field) for other, field in value.items() if other != key
+    )
+    return f'"{key}"' if is_data else None
 
 
 def _object(text: str) -> TextCall | None:
@@ -142,6 +154,7 @@ def _said(field: object) -> str:
 
 def _fenced(text: str) -> tuple[int, str, dict[str, Any]] | None:
     """The last code block, if the answer ends with it. The command of a shell, or a program."""
+    text = text.rstrip().removesuffix("<end_code>")
     opening = text.rfind("\n```", 0, text.rstrip().rfind("```"))
     opening = 0 if opening < 0 and text.startswith("```") else opening
     found = _FENCED.search(text, max(0, opening)) if opening >= 0 else None

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING
 
-from plimsoll.formats.text_actions import TextCall, action_in, demands_output
+from plimsoll.formats.text_actions import TextCall, action_in, data_in, demands_output
 from plimsoll.light.dataclass import replace
 from plimsoll.light.regex import regex
 from plimsoll.message import Message, Text, ToolCall, ToolResult
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 OUTPUT_NAMES = (
     r"(?:obs(?:ervation)?s?|(?:command|tool|function|terminal|code|execution|action|shell|query|sql|python|interpreter|environment"
@@ -76,6 +77,9 @@ _RUN_OUTPUTS_MIN = 2
 _RUN_SHARE = 0.75
 """In a run so much of what follows answers has a mark; people who paste what they saw say other things in between."""
 
+_DATA_MIN = 3
+"""So many outputs tell that answers in JSON without arguments are actions, and no data that somebody asked for."""
+
 _FAILED = regex(r"\s{0,8}(?:error|exception|traceback|failed|warning|invalid action)\b", re.IGNORECASE)
 _PERSONAL_CHARS, _TYPED_CHARS_MAX = 300, 1_500
 """So much of the start tells who speaks; people seldom type more than the second in answer to an action."""
@@ -101,6 +105,7 @@ def as_calls(messages: Sequence[Message], start: int) -> Sequence[Message]:
     """
     made = list(messages)
     marked = marked_outputs(messages)
+    unmarked = _unmarked_outputs(messages, marked, is_whole=start == 0)
     is_answered, outputs = start > 0, 0
     for index, message in enumerate(messages):
         is_answered = is_answered or message.role == "assistant"
@@ -109,7 +114,8 @@ def as_calls(messages: Sequence[Message], start: int) -> Sequence[Message]:
             continue
         holds = marked.get(index)
         if holds is None:
-            holds = _follows_action(message, before, is_run=outputs >= _RUN_OUTPUTS_MIN)
+            is_run = outputs >= _RUN_OUTPUTS_MIN
+            holds = index in unmarked or (is_run and before is not None and _follows_action(message, before))
         if not holds:
             continue
         id, outputs = f"text-{index}", outputs + 1
@@ -154,13 +160,36 @@ def _are_most(replies: Sequence[bool]) -> bool:
     return sum(replies) >= max(_RUN_OUTPUTS_MIN, _RUN_SHARE * len(replies))
 
 
-def _follows_action(message: Message, before: Message | None, *, is_run: bool) -> bool:
-    """Whether a message without a mark is what follows an answer for a program; in a run, an answer with any action."""
-    if message.role != "user" or message.results or before is None or before.role != "assistant" or before.calls:
-        return False
-    if not demands_output(before.text) and not (is_run and action_in(before.text) is not None):
-        return False
-    text = message.text
+def _unmarked_outputs(messages: Sequence[Message], marked: Mapping[int, bool], *, is_whole: bool) -> Collection[int]:
+    """What follows answers written for a program, where most of what follows them is printed: people speak of themselves.
+
+    An answer in JSON without arguments is data at first, unless what is in front of all answers names its field. `is_whole`: it
+    is known what that is.
+    """
+    replies = [
+        index
+        for index, (before, message) in enumerate(pairwise(messages), 1)
+        if marked.get(index) or (index not in marked and _replies(message, before) and demands_output(before.text))
+    ]
+    printed = [index for index in replies if marked.get(index) or _is_printed(messages[index].text)]
+    if 2 * len(printed) <= len(replies):
+        return ()
+    if is_whole and len(printed) < _DATA_MIN:
+        prompt = "\n".join(message.text for message in takewhile(lambda message: message.role != "assistant", messages))
+        printed = [index for index in printed if (name := data_in(messages[index - 1].text)) is None or name in prompt]
+    return frozenset(printed)
+
+
+def _replies(message: Message, before: Message) -> bool:
+    return message.role == "user" and not message.results and before.role == "assistant" and not before.calls
+
+
+def _follows_action(message: Message, before: Message) -> bool:
+    """Whether a message without a mark is, in a run of outputs, what follows an answer with any action."""
+    return _replies(message, before) and action_in(before.text) is not None and _is_printed(message.text)
+
+
+def _is_printed(text: str) -> bool:
     return (
         len(text) > _TYPED_CHARS_MAX
         or _FAILED.match(text) is not None

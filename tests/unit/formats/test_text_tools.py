@@ -39,6 +39,7 @@ ACTIONS = [
     ("I list them.\n\n```\nls -la\n```", "I list them.", "bash", {"command": "ls -la"}),
     ("DISCUSSION\nLook first.\n```bash\nls\npwd\n```\n", "Look first.", "bash", {"command": "ls\npwd"}),
     ("```python\nprint(4)\n```", "", "python", {"code": "print(4)"}),
+    ("Thought: add.\nCode:\n```py\nprint(4)\n```<end_code>", "add.", "py", {"code": "print(4)"}),
     ("```\nopen src/a.py 40\n```", "", "open_file", {"path": "src/a.py"}),
     ("It is open. The next action is ```click [23]```", "It is open.", "click", {"input": "[23]"}),
     ("```\nold\n```\nand then\n```\nnew\n```", "```\nold\n```\nand then", "bash", {"command": "new"}),
@@ -275,6 +276,46 @@ def test_what_follows_an_answer_written_for_a_program_is_its_output(reply: str, 
 
     assert [message.role for message in as_calls(run, 0)] == ["user", "assistant", role]
     assert as_calls(talk, 0) is talk
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (
+            '{"name": "Ines", "action": "create"}',
+            ["Make the action an update.", "Two of them, one for Bob.", "I said two."],
+        ),
+        ('{"action": "notify", "level": "low"}', ["Level high.", "Bob lives in Rome, and it rings at 7."]),
+        ("<code>\nprint(4)\n</code>", ["The name is main.py.", "No, I need it in Docker."]),
+        (
+            "Thought: a key!\nAction: the robot opens the door.",
+            ["The end is sad.", "I want more of Tom."],
+        ),
+    ],
+)
+def test_what_people_say_to_answers_that_look_written_for_a_program_is_theirs(answer: str, said: list[str]) -> None:
+    """Who speaks of himself in half of the replies is no program; JSON without arguments is data at first."""
+    talk = _messages("Write it.", *[text for reply in said for text in (answer, reply)])
+
+    assert as_calls(talk, 0) is talk
+
+
+def test_an_agent_that_is_corrected_now_and_then_calls_tools() -> None:
+    """What the user says in between is the user's, what follows the other actions is not."""
+    action = "Thought: look\nAction: open fridge 1"
+    run = _messages("Cool the egg.", *[action, "You open the fridge 1."] * 4, action, "Please use the other one.")
+
+    assert [message.role for message in as_calls(run, 0)[2::2]] == ["tool"] * 4 + ["user"]
+
+
+def test_an_agent_that_answers_in_json_without_arguments_calls_tools() -> None:
+    """Where the prompt names the field, or once it has done so several times."""
+    steps = ['{"action": "click", "element": 4}', "The page of berth 4."]
+    named = _messages('Reply with {"action": ...}. Book a berth.', *steps)
+    many = _messages("Book a berth.", *steps * 4)
+
+    assert [message.role for message in as_calls(named, 0)] == ["user", "assistant", "tool"]
+    assert {message.role for message in as_calls(many, 0)[2::2]} == {"tool"}
 
 
 def test_in_a_run_what_follows_a_block_of_code_is_its_output_too() -> None:
