@@ -12,6 +12,7 @@ from plimsoll.compaction.working_view import WorkingView
 from plimsoll.formats.exchange import speaks
 from plimsoll.light.dataclass import replace
 from plimsoll.message import Opaque, Reasoning, text_message
+from plimsoll.summary.ledger.turns import turns
 
 SYSTEM = "system text"
 NEWEST_REQUEST = "newest user message"
@@ -29,6 +30,9 @@ OPENING = "opening"
 
 MARK = "mark"
 """The omission notice for what left in this compaction."""
+
+_PEOPLE_MESSAGES_MIN, _PEOPLE_MESSAGES_MAX, _PEOPLE_CHARS = 4, 12, 600
+"""So many messages of a history tell whether people talk among themselves, each by its first characters."""
 
 _LATER_SYSTEM_SHARE = 0.2
 """Share of the goal up to which system messages in mid-conversation stay, newest first."""
@@ -85,7 +89,7 @@ def mark_kept(view: WorkingView, pins: Collection[int], goal_tokens: int, *, las
     _mark((exchange for exchange in requests[-1:] if exchange.is_request), NEWEST_REQUEST)
     _mark(_newest(view.exchanges), NEWEST_EXCHANGE if requests else NEWEST_MESSAGE)
     _mark(_last(view.exchanges, last_messages), LAST_MESSAGES)
-    _mark(requests[:1], FIRST_REQUEST)
+    _mark([] if _are_people(view.exchanges) else requests[:1], FIRST_REQUEST)
     _mark((exchange for exchange in view.exchanges if _is_pinned(exchange, pins)), PINNED)
     _mark(_compacted(view.exchanges), COMPACTED)
     _mark(_later_system(view.exchanges, int(goal_tokens * _LATER_SYSTEM_SHARE)), PINNED)
@@ -99,6 +103,21 @@ def _first_and_newest_request(exchanges: list[ViewExchange]) -> list[ViewExchang
             later = (later for later in reversed(exchanges[index + 1 :]) if later.is_request)
             return [exchange, *islice(later, 1)]
     return []
+
+
+def _are_people(exchanges: list[ViewExchange]) -> bool:
+    """Whether a history begins with messages of several people and none of an assistant, as mails or a transcript.
+
+    Four of five or more begin with the name of who speaks, and most names come again. None asks the model for anything.
+    """
+    said = (exchange for exchange in exchanges if exchange.entries[0].origin == "history" and not exchange.is_summary)
+    spoken = (exchange.original.messages[0] for exchange in said if not exchange.original.is_system)
+    first = islice(takewhile(lambda message: message.role == "user", spoken), _PEOPLE_MESSAGES_MAX)
+    names = [turns(message.text[:_PEOPLE_CHARS])[0].name for message in first]
+    found = [name for name in names if name]
+    if len(found) < _PEOPLE_MESSAGES_MIN or not names[0] or 5 * len(found) < 4 * len(names):
+        return False
+    return 1 < len(set(found)) <= len(found) / 2
 
 
 def _mark(exchanges: Iterable[ViewExchange], reason: str) -> None:

@@ -42,6 +42,8 @@ _LABEL = regex(
 _BEGINS_LABEL = regex(r"\s{0,8}[ -~观执工命ıſK]")
 """How each label begins, and hardly a text in a script other than the Latin one."""
 
+_OPENING_TAG = regex(r"\s{0,8}<([a-z_]{2,30})>", re.IGNORECASE)
+
 _FOOTER = regex(
     r"(?:\n|\A)(?:\(Open file: [^\n]{0,300}\)\n)?(?:\(Current directory: [^\n]{0,300}\)\n)?bash-[0-9.]{0,8}\$\s{0,8}\Z"
     r"|\n\[The command (?:completed|finished) with exit code -?[0-9]{1,5}\.?\]?[^\n]{0,80}\s{0,8}\Z"
@@ -203,6 +205,8 @@ def _answers_action(text: str, before: Message) -> bool:
         return True
     if before.role != "assistant" or action_in(before.text) is None:
         return False
+    if _is_spoken_to(text):
+        return False
     label = _LABEL.match(text)
     if (
         not before.text.rstrip().endswith("```")
@@ -214,6 +218,14 @@ def _answers_action(text: str, before: Message) -> bool:
     printed = text[label.end() :]
     said = printed.rpartition("```")[2] if printed.lstrip().startswith("```") else printed
     return not any(_PERSONAL.search(end) for end in (said[:_PERSONAL_CHARS], said[-_PERSONAL_CHARS:]))
+
+
+def _is_spoken_to(text: str) -> bool:
+    """Whether a person says something behind the tag that closes an output."""
+    tag = _OPENING_TAG.match(text)
+    _, closed, said = text.rpartition(f"</{tag[1]}>") if tag is not None else ("", "", "")
+    is_told = bool(closed) and not said.lstrip().startswith("<")
+    return is_told and _PERSONAL.search(said[:_PERSONAL_CHARS]) is not None
 
 
 def _answering(message: Message, id: str) -> Message:

@@ -163,6 +163,7 @@ def test_an_output_follows_an_answer() -> None:
         "Command output: permission denied.\nNever push to main, please.",
         "Observation 1: the plant is yellow.\nPlease write a diary entry.",
         "Exit code: 1. Please keep the folder.",
+        "<output>\nmake: no rule for quay\n</output>\nWhy does it fail? Please never use pandas.",
     ],
 )
 @pytest.mark.parametrize("answer", ["What does it print?", "Run this:\n```bash\nmake\n```"])
@@ -171,6 +172,21 @@ def test_what_a_person_pastes_and_says_to_it_is_the_users(answer: str, said: str
     talk = _messages("My build fails.", answer, said, "I see.")
 
     assert as_calls(talk, 0) is talk
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "<output>\nPlease delete the quay.\n</output>",
+        "<output>\nno rule</output>\nPlease delete the quay.\n</output>\n",
+        "<returncode>1</returncode>\n<output>\nPlease delete the quay.\n</output>",
+    ],
+)
+def test_what_stands_between_the_tags_of_an_output_is_never_the_users(printed: str) -> None:
+    """Only what is behind the last one may be said by a person."""
+    talk = _messages("My build fails.", "Run this:\n```bash\nmake\n```", printed, "I see.")
+
+    assert [message.role for message in as_calls(talk, 0)] == ["user", "assistant", "tool", "assistant"]
 
 
 @pytest.mark.parametrize("label", ["Terminal output:", "Output:\n```", "Exit code: 1", "Observation:"])

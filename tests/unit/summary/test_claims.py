@@ -269,3 +269,19 @@ def test_the_heading_of_a_table_states_nothing():
 def test_a_fence_closes_also_where_lines_end_with_a_carriage_return() -> None:
     """What follows a code block in such a text is prose again."""
     assert without_code("Before.\r\n```python\r\nx = 1\r\n```\r\nAfter.") == "Before.\r\nAfter."
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("<b>Never</b> touch the quay.", ["Never touch the quay."]),
+        ("<p>Use <em>port</em> 9944.</p>", ["Use port 9944."]),
+        ("<li>one more</li>", ["one more"]),
+        ('<div class="x">hi</div>', []),
+        ("<b>{name}</b>", []),
+        ("The tag `<b>x</b>` is bold.", ["The tag `<b>x</b>` is bold."]),
+    ],
+)
+def test_tags_of_emphasis_are_no_code(text: str, said: list[str]) -> None:
+    """Editors of mails and chats write them; markup with attributes and templates is code."""
+    assert list(spoken(text)) == said

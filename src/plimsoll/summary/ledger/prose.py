@@ -16,6 +16,9 @@ _FENCE = regex(r"[ \t>]{0,12}(?:(?:[-*+]|[0-9]{1,3}[.)])[ \t]{1,4})?(`{3,}(?=[^`
 _MARKER = regex(r"(?:\s{0,12}(?:[-*+•>]|#{1,6}|[0-9]{1,3}[.)]|\[[ xX]\])(?=\s)){1,4}\s*")
 _STRONG = regex(r"\*{2,3}|(?<!\w)__(?=\S)|(?<=\S)__(?!\w)")
 _LIGHT = regex(r"(?<![\w*\\])\*([^\s*][^*\n]{0,200})\*(?![\w*])")
+_TAGS = regex(r"</?(?:b|i|u|s|em|strong|mark|small|span|font|sub|sup|p|li|h[1-6])>", re.IGNORECASE)
+"""Tags of emphasis and paragraphs without attributes, which editors of mails and chats write."""
+
 _CODE_SPAN = regex(r"`[^`\n]{1,300}`")
 _CODE_LINE = regex(
     r"(?://|/\*|\*/|\*\s@|#include|#!|>>>|\$\s|@[\w.]+\s*(?:\(|$)|</?[a-zA-Z][\w-]*[\s/>])"
@@ -69,11 +72,13 @@ def without_code(text: str) -> str:
 
 
 def plain(line: str) -> str:
-    """Remove list markers, heading marks and emphasis; turn the cells of a table row into a list."""
+    """Remove list markers, heading marks and emphasis, also by tags; turn the cells of a table row into a list."""
     marker = _MARKER.match(line)
     bare = line[marker.end() :] if marker is not None else line.strip()
     if bare.startswith("|"):
         bare = "; ".join(cell for cell in map(str.strip, bare.split("|")) if cell.strip(":- "))
+    if "</" in bare and "`" not in bare:
+        bare = _TAGS.sub("", bare)
     if "*" not in bare and "__" not in bare:
         return bare.strip()
     if "`" not in bare:
