@@ -76,6 +76,15 @@ def test_a_mail_is_said_by_who_wrote_it_on_its_day() -> None:
     assert turns("From: the start\nI liked it.")[0].name == "From"
 
 
+@pytest.mark.parametrize("more", ["", "Date: 3 May\n", "Date: 3 May\n\n"])
+def test_a_journey_is_no_mail(more: str) -> None:
+    """Where it ends is said by the user: only an address or a subject makes lines the header of a mail."""
+    (turn,) = turns(f"From: Lisbon\nTo: Porto\n{more}With two bikes, never by bus.")
+
+    assert "To: Porto" in turn.text
+    assert "never by bus" in turn.text
+
+
 def test_a_chat_exported_line_by_line_is_summarised_by_day_and_speaker(counter: Any) -> None:
     """What stood in each stamp is said once: the day as a heading, who speaks in front of what they say."""
     people, streets = ("Marco", "Priya"), ("Elm", "Oak", "Ash", "Fir", "Yew", "Bay")

@@ -31,11 +31,9 @@ _MAIL = regex(
 _MAIL_DAY = regex(
     r"^(?:Date|Sent|Datum|Gesendet|Fecha|Enviado|Дата|日期|发送时间) ?[:：] ?([^\n]+)", re.IGNORECASE | re.MULTILINE
 )
-_MAIL_SUBJECT = regex(
-    r"^(?:Subject|Betreff|Asunto|Objet|Тема|主题) ?[:：](?! ?(?:re|aw|fwd?|wg)\b) ?([^\n]+)",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""The header of a mail, and of it what names the day and a subject that is no reply's."""
+_MAIL_SUBJECT = regex(r"^(?:Subject|Betreff|Asunto|Objet|Тема|主题) ?[:：] ?([^\n]*)", re.IGNORECASE | re.MULTILINE)
+_REPLY = regex(r"(?:re|aw|fwd?|wg)\b", re.IGNORECASE)
+"""The header of a mail, and of it what names the day and the subject; that of a reply says nothing new."""
 
 _LINES_MIN = 3
 """Labelled lines, most of all lines and one of the labels at least twice, that make a message a transcript."""
@@ -55,7 +53,7 @@ def turns(text: str) -> list[SpeakerTurn]:
     """The turns of a message: one in most of them. Linear."""
     if ":" not in text and "：" not in text:  # in each label is one
         return [SpeakerTurn("", text)]
-    if (mail := _MAIL.match(text)) is not None:
+    if (mail := _MAIL.match(text)) is not None and _is_letter(mail):
         return [_letter(mail, text)]
     first = stamp(text)
     if "\n" in text:
@@ -96,10 +94,15 @@ def _by_line(lines: Sequence[str], labelled: Sequence[tuple[int, re.Match[str]]]
     return found
 
 
+def _is_letter(mail: re.Match[str]) -> bool:
+    """Whether a header has an address or a subject: a journey has a start, an end and a date too."""
+    return "@" in mail[0] or _MAIL_SUBJECT.search(mail["rest"]) is not None
+
+
 def _letter(mail: re.Match[str], text: str) -> SpeakerTurn:
     """What a mail says, by who wrote it, with its subject in front."""
     day, subject = _MAIL_DAY.search(mail["rest"]), _MAIL_SUBJECT.search(mail["rest"])
-    about = f"{subject[1].strip()}.\n" if subject is not None else ""
+    about = f"{subject[1].strip()}.\n" if subject is not None and not _REPLY.match(subject[1]) else ""
     return SpeakerTurn(
         mail["name"], f"{mail['name']}: {about}{text[mail.end() :]}", day[1].strip() if day is not None else ""
     )
