@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from plimsoll.summary.kept import kept
-from plimsoll.summary.ledger.sentences import cjk_share, pairs
+from plimsoll.summary.ledger.sentences import cjk_chars, pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -38,12 +38,10 @@ def allot(needed: dict[str, int], shares: dict[str, float], tokens: int) -> dict
     return given
 
 
-def estimate(text: str) -> int:
-    """Estimate the tokens of a text without a tokenizer."""
-    if text.isascii():
-        return len(text) // 4 + 1
-    share = cjk_share(text)
-    return int(len(text) * (0.25 + 0.85 * share)) + 1
+def estimate(*lines: str) -> int:
+    """Estimate the tokens of a text in lines without a tokenizer. Only lines not in ASCII are searched for CJK characters."""
+    chars = sum(map(len, lines)) + len(lines) - 1
+    return int(chars * 0.25 + sum(map(cjk_chars, lines)) * 0.85) + 1
 
 
 def title_tokens(name: str) -> int:

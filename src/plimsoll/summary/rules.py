@@ -141,7 +141,7 @@ class _Page:
         needed = {section.name: sum(estimate(item.text) for item in section.wanted()) for section in rest}
         elsewhere = [fact.text for fact in sections.insisted(ledger)] if ledger.is_dialogue else []
         if ledger.is_dialogue:
-            needed["chat"] = estimate("\n".join([fact.text for fact in ledger.of("chat")]))
+            needed["chat"] = estimate(*[fact.text for fact in ledger.of("chat")])
             needed["constraint"] = sum(estimate(text) + 2 for text in elsewhere) + TITLE_TOKENS * bool(elsewhere)
             shares["constraint"] = sections.constraint_share(shares)
         wanted = sum(estimate(fact.text) for fact in ledger.of("request"))

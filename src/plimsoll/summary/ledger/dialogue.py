@@ -61,6 +61,7 @@ def from_message(text: str, position: int, role: Role, author: str = "") -> Iter
     if day and heading is None:
         yield Fact("heading", f"{position}", day, position, "user")
     origin: Origin = "user" if role == "user" else "assistant"
+    digits = has_digit(text)
     chars_max, said_by = CAPS["chat"].text_chars_max, by(author)
     for told in named_in_lists(text[:_CHARS_MAX]) if role == "assistant" else ():
         shown = line(told, chars_max)
@@ -75,7 +76,7 @@ def from_message(text: str, position: int, role: Role, author: str = "") -> Iter
         asks = shown.endswith(_QUESTION_ENDS) or (role == "user" and _ASKS.match(shown) is not None)
         state = "question" if asks else ""
         of_user = 0.0 if origin != "user" else 0.2 if name or said_by else _CHOSEN
-        weight = 1.0 + (0.5 if has_digit(shown) else 0.0) + of_user
+        weight = 1.0 + (0.5 if digits and has_digit(shown) else 0.0) + of_user
         # Short answers ("Yes.", "1898年。") repeat with other meanings: only long sentences are merged.
         key = shown.casefold() if len(shown) > 24 else f"{position}.{order}"
         # Without an author: a label or a name; `has_speakers` decides from all messages.

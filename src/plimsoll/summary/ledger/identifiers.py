@@ -281,13 +281,12 @@ def _joined(name: str, cells: list[tuple[str, str]]) -> tuple[str, str, str]:
 def _cell(field: object) -> str | None:
     """Format scalars, lists of scalars and small flat objects. Returns None for a field that needs its own row, "" to skip it."""
     match field:
-        case None | "":
-            return ""
-        case bool():
-            return "yes" if field else "no"
+        case str() if len(field) <= _FIELD_CHARS_MAX and field.isprintable():  # as most fields are
+            return field
+        case None | bool():
+            return "" if field is None else "yes" if field else "no"
         case int() | float() | str():
-            shown = field if isinstance(field, str) else str(field)
-            return shown if len(shown) <= _FIELD_CHARS_MAX and shown.isprintable() else line(shown, _FIELD_CHARS_MAX)
+            return line(str(field), _FIELD_CHARS_MAX)
         case list() if all(isinstance(item, (str, int, float)) for item in field[:40]):
             return line(" ".join(str(item)[:60] for item in field[:40]), 200)
         case dict() if len(field) <= 4 and all(isinstance(item, (str, int, float)) for item in field.values()):
@@ -300,5 +299,7 @@ def _cell(field: object) -> str | None:
 
 def _is_code(word: str) -> bool:
     """Return whether a word mixes letters and digits as ids do, unlike names, times and plain numbers."""
+    if len(word) <= 4 or word.isalpha() or word.isdigit():  # most words are
+        return False
     bare = word.replace("_", "")
-    return len(word) > 4 and bare.isalnum() and not bare.isalpha() and not bare.isdigit()
+    return bare.isalnum() and not bare.isalpha() and not bare.isdigit()

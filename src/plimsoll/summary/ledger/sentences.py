@@ -122,11 +122,6 @@ def _is_aside(text: str, start: int, end: re.Match[str]) -> bool:
     return closed > 0 and "\n" not in text[end.start() : closed]
 
 
-def cjk_share(text: str) -> float:
-    """Return the share of Chinese, Japanese and Korean characters, 0 to 1."""
-    return cjk_chars(text) / max(1, len(text))
-
-
 def cjk_chars(text: str) -> int:
     """Return the number of Chinese, Japanese and Korean characters."""
     return 0 if text.isascii() else sum(map(len, CJK.findall(text)))
