@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import reduce
+from functools import partial, reduce
 from itertools import chain
 from math import exp
 from operator import or_
@@ -19,7 +19,7 @@ from plimsoll.summary.scripts import is_english, is_spaceless
 from plimsoll.summary.vocabulary import FIRST, GENERIC, SIGN_SUMS, SIGNS, content, drops, read, says_something
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from plimsoll.summary.ledger import Fact
 
@@ -140,8 +140,9 @@ def clauses(facts: Sequence[Fact], talk: Talk | None = None, places: Iterable[in
     pieces = list(_pieces(facts, talk, range(len(facts)) if places is None else places))
     telling = [piece for piece in pieces if piece.short.says_something] or pieces
     made: list[Clause] = []
+    known = talk.worths
     for piece in telling:
-        words = {word: talk.worth(word) for word in piece.short.words}
+        words = {word: known[word] if word in known else talk.worth(word) for word in piece.short.words}
         for word in piece.short.names:
             if word in words:
                 words[word] += _NAMED
@@ -151,13 +152,14 @@ def clauses(facts: Sequence[Fact], talk: Talk | None = None, places: Iterable[in
 
 def _pieces(facts: Sequence[Fact], talk: Talk, places: Iterable[int]) -> Iterator[_Piece]:
     callings, shortens = talk.callings, is_english([fact.text for fact in facts])
+    shortened = partial(_shortened, callings=callings, shortens=shortens)
     for place in places:
         fact, asker = facts[place], talk.asked[place]
         speaker = speaker_of(fact)
         # An earlier summary chose what was read back from it, which has lost its `I` there.
         is_kept = is_recalled(fact) and not fact.text.startswith("[")
         is_first_person = is_kept or (_FIRST_PERSON.search(fact.text) is not None if shortens else _tells_of_self(fact))
-        asked = _read(_asked(facts, asker), callings, shortens=shortens).text if asker >= 0 else ""
+        asked = shortened(_asked(facts, asker)) if asker >= 0 else ""
         parts = _parts(fact.text)
         for clause, raw in enumerate(parts):
             is_question = raw.rstrip().endswith(ASKS) or (fact.state == "question" and raw == fact.text)
@@ -175,8 +177,12 @@ def _pieces(facts: Sequence[Fact], talk: Talk, places: Iterable[int]) -> Iterato
                     SIGNS["recalled"] * is_kept,
                     SIGNS["list"] * (fact.state == LIST),
                 )
-                before = parts[clause - 1] if clause else _sentence_before(facts, place)
-                subject = _subject(raw, short.text, before, lambda text: _read(text, callings, shortens=shortens).text)
+                subject = ""
+                if has_digit(short.text) and _REFERS.match(
+                    raw.lstrip()
+                ):  # a value of what it does not name: "It cost £42"
+                    before = shortened(parts[clause - 1] if clause else _sentence_before(facts, place))
+                    subject = before if len(before) <= _SUBJECT_CHARS_MAX else ""
                 order = (fact.position, place, clause)
                 yield _Piece(short, shown, speaker, order, exp(sum(signs)), subject)
 
@@ -184,14 +190,6 @@ def _pieces(facts: Sequence[Fact], talk: Talk, places: Iterable[int]) -> Iterato
 def _names_what_was_asked(piece: _Piece) -> bool:
     """Whether one word answers a question that stands in front of it: a name, mostly."""
     return piece.shown != piece.short.text and any(word not in GENERIC for word in piece.short.words)
-
-
-def _subject(raw: str, told: str, before: str, shortened: Callable[[str], str]) -> str:
-    """The clause before one that tells a value of what it does not name, shortened: "It cost £42"; "" for one that is long."""
-    if not (has_digit(told) and _REFERS.match(raw.lstrip())):
-        return ""
-    subject = shortened(before)
-    return subject if len(subject) <= _SUBJECT_CHARS_MAX else ""
 
 
 def _sentence_before(facts: Sequence[Fact], place: int) -> str:
@@ -240,8 +238,8 @@ def _with_question(answer: str, question: str) -> str:
 @kept(6_000)
 def _read(clause: str, callings: frozenset[str], *, shortens: bool) -> _Short:
     """A clause, shortened if it is English. Readings are kept: a conversation is rendered several times, with few new clauses."""
-    short = shorten(clause, callings) if shortens else clause.strip(" ,.!;:-。！、")
-    heard = list(map(read, short.split()))
+    short = _shortened(clause, callings, shortens=shortens)
+    heard = list(map(read, short.lower().split()))  # as `listen` has read them
     words = list(chain.from_iterable([stems for stems, _ in heard]))
     # Names are capital letters after the first one, or quoted: most clauses have neither, and are not searched.
     has_names = '"' in short or not short[1:].islower()
@@ -250,6 +248,10 @@ def _read(clause: str, callings: frozenset[str], *, shortens: bool) -> _Short:
     generic = sum(map(GENERIC.__contains__, words)) / max(1, len(words))
     distinct = tuple([word for word in dict.fromkeys(words) if word not in callings])
     return _Short(short, distinct, names, told + SIGNS["generic"] * generic, says_something(distinct))
+
+
+def _shortened(clause: str, callings: frozenset[str], *, shortens: bool) -> str:
+    return shorten(clause, callings) if shortens else clause.strip(" ,.!;:-。！、")
 
 
 def shorten(text: str, callings: Iterable[str] = ()) -> str:

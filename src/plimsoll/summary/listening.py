@@ -9,22 +9,24 @@ from collections import Counter
 from functools import reduce
 from itertools import chain
 from math import exp
-from operator import or_
+from operator import mul, or_
 from typing import TYPE_CHECKING
 
 from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
 from plimsoll.summary import vocabulary
-from plimsoll.summary.ledger.fact import LIST, is_recalled, speaker_of, speakers_of
+from plimsoll.summary.ledger.fact import LIST, RECALLED, RECALLED_OF_PEERS, speaker_of, speakers_of
 from plimsoll.summary.vocabulary import SIGN_SUMS, SIGNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from plimsoll.summary.ledger import Fact
-    from plimsoll.summary.vocabulary import Reading
 
 ASKS = ("?", "？", "؟")
+
+_OF_STATES = {LIST: SIGNS["list"], RECALLED: SIGNS["recalled"], RECALLED_OF_PEERS: SIGNS["recalled"]}
+"""The signs that the states of facts give."""
 
 _NAME_OR_BREAK = regex(r"(?<=[\w,;)’'] )[A-Z][\w'’&-]+|\n")
 """A word with a capital within a sentence, or the end of a statement."""
@@ -58,43 +60,41 @@ class Talk(NamedTuple):
 
 def listen(facts: Sequence[Fact]) -> Talk:
     """Read the words of chat facts, each distinct one once. Linear."""
-    parts = [fact.text.split() for fact in facts]
-    counted = Counter(chain.from_iterable(parts))
-    heard = {part: vocabulary.read(part) for part in counted}
+    parts = [fact.text.lower().split() for fact in facts]
+    heard = {part: (vocabulary.read(part), count) for part, count in Counter(chain.from_iterable(parts)).items()}
     spread: dict[str, int] = {}
-    for part, count in counted.items():
-        for stem in heard[part][0]:
+    for (stems, _), count in heard.values():
+        for stem in stems:
             spread[stem] = spread.get(stem, 0) + count
     worths = {stem: vocabulary.worth(stem, min(count, len(facts)), len(facts)) for stem, count in spread.items()}
     callings = frozenset(word.casefold() for name in speakers_of(facts) for word in _callings(name))
     asks = [fact.state == "question" or fact.text.endswith(ASKS) for fact in facts]
     asked = _asked(facts, asks)
-    gains = _gains(facts, parts, heard, {**worths, **dict.fromkeys(callings, 0.0)}, asked, asks)
-    return Talk(callings, spread, worths, asked, gains)
+    told = {**worths, **dict.fromkeys(callings, 0.0)}
+    worth = {part: sum(map(told.__getitem__, stems)) for part, ((stems, _), _) in heard.items()}
+    signs = {part: of for part, ((_, of), _) in heard.items() if of}
+    return Talk(callings, spread, worths, asked, _gains(facts, parts, worth, signs, asked, asks))
 
 
 def _gains(  # noqa: PLR0913, PLR0917 - the words of a talk, and what is known of them
     facts: Sequence[Fact],
     parts: Sequence[Sequence[str]],
-    heard: Mapping[str, Reading],
-    worths: Mapping[str, float],
+    worth: Mapping[str, float],
+    signs: Mapping[str, int],
     asked: Sequence[int],
     asks: Sequence[bool],
 ) -> list[float]:
     """About what each statement adds for its length: what its words are worth, and what they tell by what they are."""
-    worth = {part: sum(map(worths.__getitem__, stems)) for part, (stems, _) in heard.items()}
-    signs = {part: of for part, (_, of) in heard.items()}
+    telling = frozenset(signs).intersection  # few words give a sign
     found: list[float] = []
     for fact, said, asker, is_question in zip(facts, parts, asked, asks, strict=True):
-        sign = SIGN_SUMS[reduce(or_, map(signs.__getitem__, said), 0)]
+        sign = SIGN_SUMS[reduce(or_, map(signs.__getitem__, telling(said)), 0)]
         if asker >= 0:
             sign += SIGNS["answers"]
         if is_question:
             sign += SIGNS["question"]
-        elif fact.state == LIST:
-            sign += SIGNS["list"]
-        elif is_recalled(fact):
-            sign += SIGNS["recalled"]
+        elif fact.state:
+            sign += _OF_STATES.get(fact.state, 0.0)
         found.append(sum(map(worth.__getitem__, said)) * exp(sign) / (len(fact.text) + _OVERHEAD_CHARS))
     return found
 
@@ -106,8 +106,8 @@ def likely(talk: Talk, facts: Sequence[Fact], weights: Sequence[float], chars: i
     """
     left = chars * _MARGIN
     chosen: list[int] = []
-    gains = talk.gains
-    for place in sorted(range(len(facts) - 1, -1, -1), key=lambda place: -gains[place] * weights[place]):
+    worths = list(map(mul, talk.gains, weights))
+    for place in sorted(range(len(facts) - 1, -1, -1), key=worths.__getitem__, reverse=True):
         if left < 0:
             break
         left -= len(facts[place].text) + _OVERHEAD_CHARS

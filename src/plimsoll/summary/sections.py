@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
@@ -18,6 +16,7 @@ from plimsoll.summary.ledger.identifiers import codes_in, is_output_line
 from plimsoll.summary.ledger.prose import is_filler, plain, spoken
 from plimsoll.summary.ledger.requests import instruction_in, is_pasted
 from plimsoll.summary.ledger.work import DONE
+from plimsoll.summary.speakers import authors, has_speakers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -148,11 +147,11 @@ def requests(
     An item's label is its shown text.
     """
     facts = [fact._replace(text=_without_clauses(fact.text, elsewhere)) for fact in _asking(ledger)]
-    several = authors(ledger, "user")
     if ledger.is_dialogue:  # the others are in the user's chat facts
         facts = _fitting(facts, chars)
     if not facts:
         return []
+    several = authors(ledger, "user")
     lengths = [len(fact.text) + len(fact.note) + 4 for fact in facts]
     first_max, cap = _caps(lengths, chars)
     if cap < _REQUEST_CHARS_MIN:
@@ -206,7 +205,7 @@ def constraints(ledger: Ledger, shown: Sequence[Item], bias: Callable[[str], flo
     """Return constraints that the shown requests do not contain."""
     shown_text = _flat(shown)
     facts = [fact for fact in insisted(ledger) if fact.text.rstrip("…") not in shown_text]
-    several = authors(ledger, "user")
+    several = authors(ledger, "user") if facts else ()
     return [_item(fact, f"{_named(fact, several)}{fact.text}", bias, ledger.end) for fact in facts]
 
 
@@ -219,6 +218,8 @@ def spelt_out(ledger: Ledger, shown: Sequence[Item]) -> int:
 def spelt_by(shown: Sequence[Item], elsewhere: Sequence[str]) -> Callable[[Fact], bool]:
     """Return a predicate for user facts that are in the shown requests or among the clauses of another section (`elsewhere`)."""
     shown_text, bare = _flat(shown), {clause.strip(" .。!！") for clause in elsewhere}
+    if not (shown_text or bare):
+        return lambda _fact: False
     return lambda fact: (
         fact.origin == "user"
         and (_without_clauses(fact.text, elsewhere) in shown_text or fact.text.strip(" .。!！") in bare)
@@ -234,15 +235,6 @@ def _flat_text(text: str) -> str:
     return " ".join(" ".join(map(plain, text.split("\n"))).split())
 
 
-def authors(ledger: Ledger, origin: Origin) -> frozenset[str]:
-    """Return the names that messages give their authors on one side, if there are several: one needs no telling apart."""
-    facts = (*ledger.of("request"), *ledger.of("decision"), *ledger.of("chat"))
-    notes = {(fact.note, fact.state): fact for fact in facts if fact.origin == origin}  # few are different
-    found = frozenset(map(author_of, notes.values())) - {""}
-    found |= {name for role, name in ledger.beside if role == origin}
-    return found if len(found) > 1 else frozenset()
-
-
 def _named(fact: Fact, several: Collection[str]) -> str:
     """Return what tells a fact's author from others."""
     author = author_of(fact)
@@ -256,15 +248,6 @@ def title(ledger: Ledger, words: Labels, name: str) -> str:
 
 
 _SIDES: dict[str, Origin] = {"request": "user", "cut request": "user", "constraint": "user", "decision": "assistant"}
-
-
-def has_speakers(ledger: Ledger) -> bool:
-    """Return whether most statements on both sides begin with a speaker's name; then no message is a request to the model."""
-    named, unnamed = Counter[str](), Counter[str]()
-    for (origin, note), count in Counter(map(attrgetter("origin", "note"), ledger.of("chat"))).items():
-        is_label = not note.endswith("\t") and note.partition("\t")[0] not in ("user", "assistant")
-        (named if is_label else unnamed)[origin] += count
-    return bool(named) and all(named[side] > unnamed[side] for side in named | unnamed)
 
 
 def build(ledger: Ledger, words: Labels, bias: Callable[[str], float], tokens: int) -> list[Section]:
@@ -329,7 +312,7 @@ def _item(fact: Fact, text: str, bias: Callable[[str], float], end: int, group: 
 def _findings(ledger: Ledger, bias: Callable[[str], float]) -> list[Item]:
     """Return what the assistant found, without what its later messages replace."""
     facts, worth = superseded.current(ledger.of("decision"))
-    several = authors(ledger, "assistant")
+    several = authors(ledger, "assistant") if facts else ()
     items = [_item(fact, f"{_named(fact, several)}{fact.text}", bias, ledger.end) for fact in facts]
     if not worth:
         return items

@@ -14,15 +14,13 @@ from plimsoll.summary.ledger.dates import day_in, resolved, shown
 from plimsoll.summary.ledger.fact import (
     RECALLED_OF_PEERS,
     Fact,
-    author_of,
-    fact_of,
     is_recalled,
     speaker_of,
     speakers_of,
-    topic_of,
 )
 from plimsoll.summary.listening import likely, listen, taken_up
-from plimsoll.summary.sections import DIALOGUE_SHARES, asking_share, authors, has_speakers
+from plimsoll.summary.sections import DIALOGUE_SHARES, asking_share
+from plimsoll.summary.speakers import authors, has_speakers, reworded, statements
 from plimsoll.summary.topics import topics
 
 if TYPE_CHECKING:
@@ -56,41 +54,6 @@ _SIDE_MIN = 0.3
 
 _SIDES_TOKENS_MIN = 300
 _CHARS_PER_TOKEN = {"en": 4.5, "zh": 2.0}
-
-
-def statements(ledger: Ledger, *, named: bool, several: Collection[str] = ()) -> list[Fact]:
-    """What was said, in order: the chat facts, and what an assistant concluded where talk was not yet read as such.
-
-    What looks like a name in front of it is one where people with names talk, else a part of the text. `several` are the names
-    of messages that tell their authors apart.
-    """
-    chat = ledger.of("chat")
-    positions, known = {fact.position for fact in chat}, {fact.key for fact in chat}
-    concluded = (
-        fact._replace(kind="chat", note="assistant")
-        for fact in ledger.of("decision")
-        if fact.position not in positions and fact.text.casefold() not in known
-    )
-    said = sorted([*chat, *concluded], key=lambda fact: fact.position)
-    if not named:
-        return [_said(fact, fact.text, f"{_whose(fact, several)}\t{topic_of(fact)}") for fact in said]
-    return [
-        _said(fact, fact.text.removeprefix(f"{fact.note}:").lstrip(), fact.note)
-        if fact.text.startswith(fact.note) or fact.text[:1].isspace()
-        else fact
-        for fact in said
-    ]
-
-
-def _whose(fact: Fact, several: Collection[str]) -> str:
-    author = author_of(fact) if several else ""
-    return author if author in several else fact.origin
-
-
-def _said(fact: Fact, text: str, note: str) -> Fact:
-    """The fact with another text and note. Written out, because `_replace` takes three times as long."""
-    kind, key, _, position, origin, weight, mentions, last, _, state = fact
-    return fact_of((kind, key, text, position, origin, weight, mentions, last, note, state))
 
 
 def sections(
@@ -232,7 +195,7 @@ def _steering(said: Sequence[Fact]) -> float:
 def _without(items: Sequence[Item], said: Sequence[Fact], is_said: Callable[[Fact], bool]) -> list[Item]:
     """The statements that are not said elsewhere."""
     facts = ((item, said[item.order[1]]) for item in items)
-    return [item for item, fact in facts if not (is_said(fact) or is_said(_said(fact, item.text, fact.note)))]
+    return [item for item, fact in facts if not (is_said(fact) or is_said(reworded(fact, item.text, fact.note)))]
 
 
 def _side_of(item: Item, said: Sequence[Fact]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import log
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from plimsoll.light.named_tuple import NamedTuple
@@ -11,7 +12,7 @@ from plimsoll.summary import vocabulary
 from plimsoll.summary.item import Item
 from plimsoll.summary.kept import kept
 from plimsoll.summary.ledger.fact import CAPS, is_recalled, speakers_of, topic_of
-from plimsoll.summary.scripts import MARKS, is_english, is_spaceless
+from plimsoll.summary.scripts import MARKS, is_english
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -42,6 +43,9 @@ class _Phrase(NamedTuple):
     score: float
 
 
+_SCORE = attrgetter("score")
+
+
 def topics(  # noqa: PLR0913 - what was said, and how it is read
     ledger: Ledger,
     said: Sequence[Fact],
@@ -69,16 +73,19 @@ def topics(  # noqa: PLR0913 - what was said, and how it is read
         phrase = read.phrase(fact.text)
         merged[phrase.head] = phrase, fact.mentions, fact.position
     for position, texts in _by_message(asked):
-        for phrase in sorted(read.phrases(texts), key=lambda phrase: -phrase.score)[:_EACH_MAX]:
+        for phrase in sorted(read.phrases(texts), key=_SCORE, reverse=True)[:_EACH_MAX]:
             if phrase.head in names:
                 continue
             known, count, first = merged.get(phrase.head, (phrase, 0, position))
             merged[phrase.head] = phrase if phrase.score > known.score else known, count + 1, first
-    items = [
-        Item("topic", phrase.text[: CAPS["topic"].text_chars_max], count + min(1.0, phrase.score / 20), (first, place))
-        for place, (phrase, count, first) in enumerate(merged.values())
+    values = [count + min(1.0, phrase.score / 20) for phrase, count, _ in merged.values()]
+    most = min(_TOPICS_MAX, tokens_max // _TOKENS_EACH)
+    best = sorted(range(len(values)), key=values.__getitem__, reverse=True)[:most]
+    found = list(merged.values())
+    return [
+        Item("topic", found[place][0].text[: CAPS["topic"].text_chars_max], values[place], (found[place][2], place))
+        for place in best
     ]
-    return sorted(items, key=lambda item: -item.value)[: min(_TOPICS_MAX, tokens_max // _TOKENS_EACH)]
 
 
 class _English:
@@ -89,43 +96,43 @@ class _English:
 
     def phrases(self, texts: Sequence[str]) -> list[_Phrase]:
         """Those of one message."""
-        return [self.phrase(run) for text in texts for run in _runs(text)]
+        return [self._phrase(run, stems) for text in texts for run, stems in _runs(text)]
 
     def phrase(self, text: str) -> _Phrase:
         """A phrase, known by its commonest word."""
-        stems, names = _stems(text)
+        return self._phrase(text, [vocabulary.carried(vocabulary.bare(word)) for word in text.split(" ")])
+
+    def _phrase(self, text: str, stems: Sequence[str]) -> _Phrase:
+        worths = self.worth
         for stem in stems:
-            if stem not in self.worth:
-                self.worth[stem] = 1 + log(1 + self.spread.get(stem, 0))
-        worth, head = max(zip(map(self.worth.__getitem__, stems), stems, strict=True))
-        return _Phrase(text, head, (worth if len(stems) == 1 else sum(map(self.worth.__getitem__, stems))) + names)
+            if stem not in worths:
+                worths[stem] = 1 + log(1 + self.spread.get(stem, 0))
+        names = sum([not word[:1].islower() for word in text.split(" ")])
+        if len(stems) == 1:
+            return _Phrase(text, stems[0], worths[stems[0]] + names)
+        distinct = dict.fromkeys(stems)
+        _, head = max([(worths[stem], stem) for stem in distinct])
+        return _Phrase(text, head, sum([worths[stem] for stem in distinct]) + names)
 
 
 _KEPT_MAX = 6_000
-"""Texts of which each reading is kept: a conversation is rendered again and again, with what was said before and a little more."""
+"""Texts of which the reading is kept: a conversation is rendered again and again, with what was said before and a little more."""
 
 
 @kept(_KEPT_MAX)
-def _runs(text: str) -> tuple[str, ...]:
-    """The runs of telling words beside each other in an English text, each of at most a few words."""
-    runs: list[str] = []
+def _runs(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """The runs of telling words beside each other in an English text, each of at most a few words, with their stems."""
+    runs: list[tuple[str, tuple[str, ...]]] = []
     run: list[str] = []
+    stems: list[str] = []
     for word in [*_WORD.findall(text), ""]:
-        tells = bool(word) and vocabulary.is_telling(word) and not is_spaceless(word)
-        if tells:
+        if stem := vocabulary.told(word):
             run.append(word)
-        if run and (not tells or len(run) == _WORDS_MAX):
-            runs.append(" ".join(run))
-            run = []
+            stems.append(stem)
+        if run and (not stem or len(run) == _WORDS_MAX):
+            runs.append((" ".join(run), tuple(stems)))
+            run, stems = [], []
     return tuple(runs)
-
-
-@kept(_KEPT_MAX)
-def _stems(phrase: str) -> tuple[tuple[str, ...], int]:
-    """The words of an English phrase without their endings, each once, and how many of its words are capitalised."""
-    words = phrase.split(" ")
-    stems = dict.fromkeys(map(vocabulary.carried, phrase.casefold().replace("’", "'").split(" ")))
-    return tuple(stems), sum(not word[:1].islower() for word in words)
 
 
 class _Chinese:

@@ -12,7 +12,7 @@ from plimsoll.summary.coverage import Statements, terms
 from plimsoll.summary.ledger.requests import insists
 from plimsoll.summary.ledger.sentences import clean, sentences
 from plimsoll.summary.rules import TITLED_TOKENS_MIN, render
-from plimsoll.summary.sections import has_speakers
+from plimsoll.summary.speakers import has_speakers
 
 if TYPE_CHECKING:
     from plimsoll.protocols import TokenCounter

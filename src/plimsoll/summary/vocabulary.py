@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from plimsoll.light.regex import regex
 from plimsoll.summary.kept import kept
 from plimsoll.summary.ledger.sentences import has_digit
-from plimsoll.summary.scripts import MARKS, terms
+from plimsoll.summary.scripts import MARKS, is_spaceless, terms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -184,15 +184,27 @@ def carried(word: str) -> str:
     return "" if word in _STOP else stem(word)
 
 
+def bare(word: str) -> str:
+    """A word in lower case, with a plain apostrophe."""
+    return word.casefold().replace("’", "'")
+
+
 @kept(8_192)
-def is_telling(word: str) -> bool:
-    """Whether a word names something: no function word, no word of feeling, no number."""
-    bare = word.casefold().replace("’", "'")
-    return len(bare) > 2 and bare[0].isalpha() and bare not in _NOT_TELLING and bare not in _TIMES
+def told(word: str) -> str:
+    """The stem of a word that names something; empty for function words, words of feeling, numbers and clauses without spaces."""
+    found = bare(word)
+    names = len(found) > 2 and found[0].isalpha() and found not in _NOT_TELLING and found not in _TIMES
+    return stem(found) if names and not is_spaceless(word) else ""
+
+
+_LAST_LETTERS = ("s", "d", "g")
+"""The last letters of all endings that `stem` takes off."""
 
 
 def stem(word: str) -> str:
     """A word without the commonest English endings, so that `camping`, `camped` and `camp` meet."""
+    if not word.endswith(_LAST_LETTERS):  # as most words
+        return word
     word = word.removesuffix("'s")
     if len(word) > 5:
         for ending in ("ing", "ed", "es", "s"):

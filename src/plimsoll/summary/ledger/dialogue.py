@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
@@ -60,65 +59,72 @@ def from_message(text: str, position: int, role: Role, author: str = "") -> Iter
     day = found[0].day
     if day and heading is None:
         yield Fact("heading", f"{position}", day, position, "user")
+    if role == "assistant":
+        yield from _named(text, position, by(author) or found[0].name or role)
+    yield from _chat(found, position, role, by(author), has_digits=has_digit(text))
+
+
+def _named(text: str, position: int, note: str) -> Iterator[Fact]:
+    """What an assistant's lists name."""
+    for told in named_in_lists(text[:_CHARS_MAX]):
+        shown = line(told, CAPS["chat"].text_chars_max)
+        yield fact_of(("chat", shown.casefold(), shown, position, "assistant", 1.0 + _CHOSEN, 1, position, note, LIST))
+
+
+def _chat(found: Sequence[SpeakerTurn], position: int, role: Role, said_by: str, *, has_digits: bool) -> list[Fact]:
+    """A fact for each sentence. A list, in few calls: a talk has thousands of sentences."""
     origin: Origin = "user" if role == "user" else "assistant"
-    digits = has_digit(text)
-    chars_max, said_by = CAPS["chat"].text_chars_max, by(author)
-    for told in named_in_lists(text[:_CHARS_MAX]) if role == "assistant" else ():
-        shown = line(told, chars_max)
-        note = said_by or found[0].name or role
-        yield Fact(
-            "chat", shown.casefold(), shown, position, origin, 1.0 + _CHOSEN, last=position, note=note, state=LIST
-        )
-    for order, (name, sentence) in enumerate(islice(_sentences(found), _SENTENCES_MAX)):
+    chars_max = CAPS["chat"].text_chars_max
+    facts: list[Fact] = []
+    for order, (name, sentence) in enumerate(_sentences(found)[:_SENTENCES_MAX]):
         shown = line(sentence, chars_max)
-        if not _has_words(shown):
+        if not ((shown[:2].isalnum() and len(shown) > 1) or _has_words(shown)):
             continue
         asks = shown.endswith(_QUESTION_ENDS) or (role == "user" and _ASKS.match(shown) is not None)
-        state = "question" if asks else ""
         of_user = 0.0 if origin != "user" else 0.2 if name or said_by else _CHOSEN
-        weight = 1.0 + (0.5 if digits and has_digit(shown) else 0.0) + of_user
+        weight = 1.0 + (0.5 if has_digits and has_digit(shown) else 0.0) + of_user
         # Short answers ("Yes.", "1898年。") repeat with other meanings: only long sentences are merged.
         key = shown.casefold() if len(shown) > 24 else f"{position}.{order}"
         # Without an author: a label or a name; `has_speakers` decides from all messages.
-        note = said_by or name or role
-        yield fact_of(("chat", key, shown, position, origin, weight, 1, position, note, state))
+        note, state = said_by or name or role, "question" if asks else ""
+        facts.append(fact_of(("chat", key, shown, position, origin, weight, 1, position, note, state)))
+    return facts
 
 
 def _has_words(shown: str) -> bool:
     """Return whether two characters of a sentence are letters or digits."""
-    if len(shown) > 1 and shown[:2].isalnum():
-        return True
     alphanumeric = map(str.isalnum, shown)
     return any(alphanumeric) and any(alphanumeric)
 
 
-def _sentences(found: Sequence[SpeakerTurn]) -> Iterator[tuple[str, str]]:
+def _sentences(found: Sequence[SpeakerTurn]) -> list[tuple[str, str]]:
     """The speaker and the text of each sentence; one said on another day than the message began names that day."""
     day = found[0].day
+    told: list[tuple[str, str]] = []
     for turn in found:
         said = list(spoken(turn.text))
         if said and turn.day and turn.day != day:
             day = turn.day
             said[0] = f"{said[0]} ({day})"
-        yield from ((turn.name, sentence) for sentence in _with_subjects(said))
+        told += [(turn.name, sentence) for sentence in _with_subjects(said)]
+    return told
 
 
-def _with_subjects(said: Sequence[str]) -> Iterator[str]:
+def _with_subjects(said: Sequence[str]) -> Sequence[str]:
     """The sentences; a short one that names what the next one begins with as a pronoun is joined to it."""
+    if not any(map(_PRONOUN.match, said[1:])):  # as in most messages
+        return said
+    joined: list[str] = []
     before = ""
     for sentence in said:
         if before and _PRONOUN.match(sentence):
-            yield f"{before.rstrip(' .!')}, {sentence}"
+            joined[-1] = f"{before.rstrip(' .!')}, {sentence}"
             before = ""
             continue
-        if before:
-            yield before
+        joined.append(sentence)
         is_short = len(sentence) <= _SUBJECT_CHARS_MAX and not sentence.endswith(_QUESTION_ENDS)
         before = sentence if is_short else ""
-        if not is_short:
-            yield sentence
-    if before:
-        yield before
+    return joined
 
 
 def _heading(text: str) -> re.Match[str] | None:
@@ -137,4 +143,6 @@ def _dated_line(text: str) -> re.Match[str] | None:
 
 def clean_start(text: str) -> str:
     """Remove control characters from the start, so that headings and speakers are recognised."""
+    if text[:400].isprintable():  # it holds none of these
+        return text
     return clean(text[:400].replace("\n", " \u2424")).replace("\u2424", "\n") + text[400:]

@@ -53,10 +53,10 @@ def turns(text: str) -> list[SpeakerTurn]:
     """The turns of a message: one in most of them. Linear."""
     if ":" not in text and "：" not in text:  # in each label is one
         return [SpeakerTurn("", text)]
-    if (mail := _MAIL.match(text)) is not None and _is_letter(mail):
-        return [_letter(mail, text)]
     first = stamp(text)
     if "\n" in text:
+        if (mail := _MAIL.match(text)) is not None and _is_letter(mail):
+            return [_letter(mail, text)]
         lines = text.split("\n")
         labelled = [(at, found) for at, raw in enumerate(lines) if (found := stamp(raw) if first else _label(raw))]
         if _is_transcript(lines, labelled, is_stamped=first is not None):
@@ -110,6 +110,8 @@ def _letter(mail: re.Match[str], text: str) -> SpeakerTurn:
 
 def _turn(found: re.Match[str], text: str) -> SpeakerTurn:
     """The turn without its time stamp, its label before an ASCII colon."""
+    if found.lastgroup is None and text.startswith(":", found.end(1)):  # a label with which the text begins, as most do
+        return SpeakerTurn(found[1], text)
     parts = found.groupdict()
     name = parts.get("name", found[1])
     said = text[found.start("name" if "name" in parts else 1) :]
