@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from plimsoll.light.regex import regex
-from plimsoll.truncation.tables import BORDERS, RULE, header_of
+from plimsoll.truncation.tables import BORDERS, RULE, fields_of, header_of, separator_in, value_of
 
 HEADER_CHARS_MAX: Final = 240
 """A longer header is no short line beside its row."""
@@ -14,6 +14,8 @@ _ABOVE_RULE = regex(r"(?m)^([^\n|\u2502\u2503]*+[|\u2502\u2503][^\n]*+)\n[-+|=: 
 """A line of cells, and the rule below it."""
 _NO_CELLS = regex(r"(?m)^(?![-+|=: \t\u2500-\u257f]{3,}+$)[^\n|\u2502\u2503]+$")
 """A line that is neither cells nor a rule."""
+
+_NO_NUMBERS = regex(r"(?m)^[^0-9\n]++$")
 
 
 def header_above(text: str, start: int, end: int) -> str:
@@ -30,9 +32,33 @@ def header_above(text: str, start: int, end: int) -> str:
     if border:
         found = _above_rule(text, block, first, row.count(border), border)
     else:
+        block = _last_table(text, block, first)
         at, header = header_of(text[block:], row)
         found = header.strip() if at < first - block else ""
     return found if len(found) <= HEADER_CHARS_MAX else ""
+
+
+def _last_table(text: str, block: int, first: int) -> int:
+    """Where the last of the tables in a block begins that a row is in: one may stand directly below another.
+
+    The first line has no number; the line above it has, and so has the one below it, in other columns or in several.
+    """
+    begins = block
+    for found in _NO_NUMBERS.finditer(text, block, first):
+        if found.start() > block:
+            separator = separator_in(found[0])
+            above = text[text.rfind("\n", 0, found.start() - 1) + 1 : found.start() - 1]
+            stop = text.find("\n", found.end() + 1)
+            below = text[found.end() + 1 : stop if stop >= 0 else len(text)]
+            before, after = (_numbers(line, separator, found[0]) for line in (above, below))
+            begins = found.start() if before and after and (before != after or len(after) > 1) else begins
+    return begins
+
+
+def _numbers(line: str, separator: str, header: str) -> list[int]:
+    """The columns of a line that hold numbers, counted from its end."""
+    fields = fields_of(line, separator, header)
+    return [at - len(fields) for at, field in enumerate(fields) if isinstance(value_of(field), float)]
 
 
 def _row(text: str, start: int, end: int) -> tuple[int, str]:

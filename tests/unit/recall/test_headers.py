@@ -132,7 +132,32 @@ def test_a_row_has_the_header_of_the_table_it_is_in() -> None:
     assert header_above(ruled, ruled.index("| 3"), len(ruled)) == "| id | boat |"
 
 
-@pytest.mark.parametrize("line", ["|" * 100_000, "| a " * 25_000, "a " * 50_000 + "|"], ids=["bars", "cells", "words"])
+BOATS = "name,age,port\nSula,3,Vigo\nLomvi,4,Faro\nTerne,5,Vigo\nSkua,6,Faro\nAlk,7,Vigo\nErne,8,Faro\nIbis,9,Vigo\n"
+PRICES = "article,price,stock\nrope,3.5,10\nsail,4.5,11\nbell,5.5,12\nlamp,6.5,13"
+
+
+@pytest.mark.parametrize("below", [PRICES, PRICES.replace(",1", ",red,1").replace("stock", "color,stock")])
+@pytest.mark.parametrize("name", ["rope", "bell", "lamp"])
+def test_a_row_of_a_table_directly_below_another_has_its_own_header(name: str, below: str) -> None:
+    """No blank line tells them apart, but a line of names below numbers and above other ones."""
+    text = f"{BOATS}{below}"
+    at = text.index(name)
+
+    assert header_above(text, at, at + 9) == below.partition("\n")[0]
+    assert header_above(text, text.index("Terne"), at) == "name,age,port"
+
+
+def test_a_row_without_its_number_is_no_header() -> None:
+    """What is unknown stands between rows with numbers in the same column."""
+    for text in (BOATS.replace("Lomvi,4", "Lomvi,unknown"), BOATS.replace(",4,", ",unknown,").replace(",5,", ",none,")):
+        assert header_above(text, text.index("Skua"), len(text)) == "name,age,port"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["|" * 100_000, "a,b" * 30_000 + "7", "| a " * 25_000, "a " * 50_000 + "|"],
+    ids=["bars", "names", "cells", "words"],
+)
 def test_a_header_is_looked_for_in_wide_lines_once(line: str) -> None:
     """The time grows with the text, however many cells a line has."""
     row = "| a | b | c |\n"
