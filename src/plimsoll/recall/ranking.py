@@ -20,7 +20,6 @@ from plimsoll.recall.derived import DERIVED_WEIGHT, derived_terms
 from plimsoll.recall.filters import Filters, Hidden
 from plimsoll.recall.index import Index
 from plimsoll.recall.segment import K1, B, Entry, Segment, is_among, rarity
-from plimsoll.recall.together import together
 from plimsoll.recall.units import NUMBER, OPENING, QUESTION, TIME
 from plimsoll.recall.words import STOP, alike_terms, words
 
@@ -144,7 +143,7 @@ class Ranking:
         ordered = sorted(found, reverse=True)
         if self._verbatim:
             ordered[:VERBATIM_UNITS] = sorted(map(self._with_verbatim, ordered[:VERBATIM_UNITS]), reverse=True)
-        for score, number, unit in together(ordered, lambda number, unit: self._fields[number].said_in(unit)):
+        for score, number, unit in ordered:
             yield self._fields[number].candidate(unit, score)
 
     def matched(self, most: int) -> list[frozenset[str]]:
@@ -322,11 +321,6 @@ class _Field:
             for term in asked
             if is_among(segment.units.get(term), unit) or is_among(segment.headings.get(term), entry)
         )
-
-    def said_in(self, unit: int) -> int | None:
-        """The position of the message in which somebody said a unit; None for what a tool was asked or printed."""
-        entry = self._segment.entries[self._segment.entry_of[unit]]
-        return entry.position if entry.voice in {"user", "assistant"} else None
 
     def candidate(self, unit: int, score: float) -> Candidate:
         """A unit with its text."""

@@ -12,7 +12,6 @@ from plimsoll.recall.days import asked_days, day_of, day_said
 from plimsoll.recall.index import Index
 from plimsoll.recall.kinds import KINDS, NAMED_KINDS
 from plimsoll.recall.search import search
-from plimsoll.recall.together import together
 from plimsoll.recall.units import NUMBER, OPENING, QUESTION, TIME, kinds_of, unit_ends
 from plimsoll.recall.words import Terms, stem
 from plimsoll.tokens.estimate import EstimatingCounter
@@ -397,21 +396,3 @@ def test_no_statement_is_of_two_long_objects(indent):
 def test_a_word_is_found_by_another_of_its_root(query, text):
     """A question has a noun where the text has the verb, or two words that the text writes as one."""
     assert found([*days_apart(15), text, *days_apart(15)], query)[0].text == text
-
-
-def test_what_somebody_said_with_an_answer_comes_before_what_matches_as_little():
-    """Of equal statements, the one from the message that has the best one comes first, but not from a tool's output."""
-    rated = [(2.0, 0, 9), (1.05, 0, 1), (1.0, 0, 8), (0.5, 0, 2)]
-    said = {9: 4, 8: 4, 1: 3, 2: 3}
-
-    assert [unit for _, _, unit in together(rated, lambda _, unit: said[unit])] == [9, 8, 1, 2]
-    assert [unit for _, _, unit in together(rated, lambda *_: None)] == [9, 1, 8, 2]
-
-
-def test_the_order_of_statements_is_that_of_their_scores():
-    """No statement has a higher score than one before it, and each comes once."""
-    rated = sorted(((random.Random(unit).random(), 0, unit) for unit in range(200)), reverse=True)
-    scores = [score for score, _, _ in together(rated, lambda _, unit: unit % 7)]
-
-    assert scores == sorted(scores, reverse=True)
-    assert len(scores) == len(rated)
