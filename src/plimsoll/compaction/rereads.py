@@ -125,6 +125,7 @@ def results_of(view: WorkingView) -> Iterator[tuple[ViewExchange, int, int, Tool
     """The results of a view, newest first: exchange, number of the message in it, index of the part, and the result."""
     for exchange in reversed(view.exchanges):
         for number in range(len(exchange.entries) - 1, -1, -1):
-            for index, part in reversed(list(enumerate(exchange.entries[number].message.parts))):
-                if isinstance(part, ToolResult):
+            parts = exchange.entries[number].message.parts
+            for index in range(len(parts) - 1, -1, -1):
+                if isinstance(part := parts[index], ToolResult):
                     yield exchange, number, index, part

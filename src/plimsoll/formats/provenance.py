@@ -36,7 +36,7 @@ def tag_of(text: str) -> str:
     """The tag of a text: TAG_HEX hexadecimal digits. Equal in all processes with the same key."""
     import hmac  # noqa: PLC0415 - loading OpenSSL takes longer than loading plimsoll
 
-    return hmac.new(_key(), text.encode("utf-8", "surrogatepass"), "sha256").hexdigest()[:TAG_HEX]
+    return hmac.digest(_key(), text.encode("utf-8", "surrogatepass"), "sha256").hex()[:TAG_HEX]
 
 
 def is_tagged(text: str, tag: str | None) -> bool:

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 _VALUE_HINT = regex(r"[0-9@#$:][0-9a-fA-F/.][0-9a-zA-Z/.]")
 """Every value matches this, and it is fast to search; only lines with a match are parsed."""
 
-_WORD = regex(r"[^\s,;|()\[\]{}\"'`]+")
+_APART = r"\s,;|()\[\]{}\"'`"
+_WORD = regex(rf"[^{_APART}]+")
+_ASCII_CODE = regex(rf"(?<![^{_APART}])[^{_APART}0-9]*+[0-9][^{_APART}]*")
+"""A word with a digit, found without making the others."""
+
 _CODE_CHARS_MIN = 3
 _DURATION = regex(r"[0-9.]+(?:ns|us|µs|ms|s|m|h)")
 _QUOTES = ".,;:!?()[]{}<>'\"`*|"
@@ -81,7 +85,7 @@ def from_json(text: str, label: str, position: int, *, is_done: bool = False) ->
     spread = 1.0 if len(rows) <= 8 else 8 / len(rows)
     for name, schema, shown in rows[:_ROWS_MAX]:
         cut = line(shown, CAPS["identifier"].text_chars_max)
-        named = sum(column.endswith(ID_ENDINGS) for column in schema.split(" "))
+        named = sum([column.endswith(ID_ENDINGS) for column in schema.split(" ")])
         coded = sum(map(_is_code, cut.replace(",", " ").split(" ", 60)))
         weight = (1.0 + 0.3 * min(3, named) + 0.25 * min(4, coded)) * (0.4 + 0.6 * spread)
         weight *= _DONE_FACTOR if is_done and shown is rows[0][2] and _is_report(schema, cut) else 1.0
@@ -173,6 +177,8 @@ def is_output_line(fact: Fact) -> bool:
 
 def codes_in(text: str) -> list[str]:
     """Return the words of a text that have a digit: ids, amounts, dates."""
+    if text.isascii():
+        return [word for word in _ASCII_CODE.findall(text) if len(word) >= _CODE_CHARS_MIN]
     return [word for word in _WORD.findall(text) if len(word) >= _CODE_CHARS_MIN and has_digit(word)]
 
 
@@ -269,13 +275,13 @@ def _informative(cells: list[tuple[str, str]]) -> list[tuple[str, str]]:
             idle.add(address)
         else:
             first = address
-    if sum(cell in _EMPTY_VALUES for _, cell in cells) > _EMPTY_CELLS_MAX:
+    if sum([cell in _EMPTY_VALUES for _, cell in cells]) > _EMPTY_CELLS_MAX:
         idle |= _EMPTY_VALUES
     return [pair for pair in cells if pair[1] not in idle]
 
 
 def _joined(name: str, cells: list[tuple[str, str]]) -> tuple[str, str, str]:
-    return name, " ".join(key for key, _ in cells), ", ".join(f"{key} {cell}" for key, cell in cells)
+    return name, " ".join([key for key, _ in cells]), ", ".join([f"{key} {cell}" for key, cell in cells])
 
 
 def _cell(field: object) -> str | None:

@@ -27,6 +27,9 @@ _CODE_LINE = regex(
 )
 """The start of a line of code, or all of it, in most languages: a comment, tag, assignment or bare call."""
 
+_MARKUP = regex(r"[\n`~*_|:：=(){}\[\];/\\@$<>#—]")
+"""Of a text that begins with a letter and has none of these, all is said: nothing is code, emphasis, a list or a lead-in."""
+
 _ENDS_CODE = ("{", "}", ";", "(", "[", "=>", "});", "*/", "\\")
 _WORD = regex(r"[^\W\d_][^\W_'’-]+")
 _WORDS_MIN = 3  # fewer are a label
@@ -95,6 +98,8 @@ def _without_emphasis(text: str) -> str:
 @kept(4)  # several readers split the same message
 def spoken(text: str) -> tuple[str, ...]:
     """Return the sentences line by line, without markers, emphasis, code and lead-ins."""
+    if text[:1].isalpha() and _MARKUP.search(text) is None:
+        return tuple(sentences(text.strip()))
     found: list[str] = []
     for raw in without_code(text).split("\n"):
         sentence = plain(raw)
