@@ -398,6 +398,7 @@ def test_keys_that_follow_from_a_fact_are_not_stored(kind):
         ("Am 12.11. und am 13. 11. gezahlt. Gut!", ["Am 12.11. und am 13. 11. gezahlt.", "Gut!"]),
         ("It was 2023. 5 tests failed. Port 80. Then 2.", ["It was 2023.", "5 tests failed.", "Port 80.", "Then 2."]),
         ("It fell (Ost, p. 211). See S. 12 there.", ["It fell (Ost, p. 211).", "See S. 12 there."]),
+        ("Auf Brandt & Co. KG bzw. etc. gebucht. Gut.", ["Auf Brandt & Co. KG bzw. etc. gebucht.", "Gut."]),
         ("", []),
         (" \n\n ", []),
     ],
@@ -496,6 +497,12 @@ def test_what_went_wrong_is_kept_rather_than_how_often_or_in_which_program(outpu
     found = " | ".join(texts(read(called("Bash", {"command": "make check"}, output, is_error=True)), "error"))
     assert wanted in found
     assert unwanted not in found
+
+
+def test_a_reason_counts_less_than_a_named_cause():
+    """Nearly every explanation has a "because"."""
+    why, cause = "It sinks because of the rope.", "The root cause is the rope."
+    assert score("It sinks with the rope.", final=False) < score(why, final=False) < score(cause, final=False)
 
 
 def test_a_command_that_shows_no_outcome_is_worth_less_than_one_that_does():

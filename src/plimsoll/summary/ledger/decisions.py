@@ -18,15 +18,16 @@ if TYPE_CHECKING:
 
 _FOUND = (
     "root cause", " fix is", " fix was", " issue is", " issue was", " problem is", " problem was", " bug is", " bug was",
-    "reason is", "cause is", "cause was", "solution is", "approach is", "turns out", "because", "decided", "conclusion",
-    "confirmed", "i found", "found that", "means that", "which means", "so that", "recommend", "根本原因", "原因是",
-    "问题在于", "结论", "决定", "因此", "所以", "发现", "建议", "确认",
+    "reason is", "cause is", "cause was", "solution is", "approach is", "turns out", "decided", "conclusion",
+    "confirmed", "i found", "found that", "means that", "which means", "recommend", "根本原因", "原因是",
+    "问题在于", "结论", "决定", "发现", "建议", "确认",
 )  # fmt: skip
+_WHY = ("because", "so that", "因此", "所以")
 _DID = (
     "i'll use", "i will use", "i've", "i have", "we'll", "fixed", "implemented", "added", "updated", "changed", "removed",
     "created", "renamed", "refactored", "committed", "pushed", "merged", "passes", "passing", "now works", "successful",
     "complete", "has been", "have been", "instead of", "chose", "i choose", "i pick", "going with", "go with", "stay with",
-    "can't be", "cannot be", "could not", "couldn't", "does not work", "doesn't work", "did not work", "didn't work",
+    "could not", "couldn't", "does not work", "doesn't work", "did not work", "didn't work",
     "not installed", "not available", "not supported", "not possible",
     "已经", "完成", "修复", "添加", "更新", "删除", "创建", "成功",
 )  # fmt: skip
@@ -89,6 +90,8 @@ def score(sentence: str, *, final: bool) -> float:
     lowered = sentence[:600].lower()
     if any(map(lowered.__contains__, _FOUND)):
         weight += 2.0
+    elif any(map(lowered.__contains__, _WHY)):
+        weight += 1.0
     if any(map(lowered.__contains__, _DID)):
         weight += 0.8
     if _SPECIFIC.search(sentence):
