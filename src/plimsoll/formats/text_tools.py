@@ -64,11 +64,23 @@ _COMMENT = regex(
 )
 """A text block behind an output in which the user says something to it."""
 
-_PERSONAL = regex(
-    r"\b(?:i|i'[dm]|i've|i'll|my|me|we|our|let's|please|pls|don['’]?t|do not|never|(?:can|could|would) you|instead|actually|also)\b"
+_DIRECTING = (
+    r"\b(?:please|pls|let's|don['’]?t|do not|never|i (?:want|need|meant|prefer|said)|i['’]d|instead|actually|also)\b"
     r"|\A\s{0,8}(?:(?:new|next|your|my|the|user) )?(?:task|question|instruction|request|goal|objective|feedback|user|human)s?:"
     r"|(?:\A|[.!\n])\s{0,8}(?:use|add|skip|stop|make|change|remove|keep|exclude|include|continue|note|write|check|fix|answer|only)\b"
-    r"|<(?:task|goal|question|request|instructions?)>|[?？]\s{0,8}\Z|[请不别我你您]",
+    r"|<(?:task|goal|question|request|instructions?)>|[?？]\s{0,8}\Z|[请不别我你您]"
+)
+_DIRECTS = regex(_DIRECTING, re.IGNORECASE)
+"""What a person asks for."""
+
+_OF_USER = regex(
+    "ask|repl|respon|answer|message|say|speak|chat|talk|tell|user|human|final|finish|done|complete|submit",
+    re.IGNORECASE,
+)
+"""An action by which an agent talks to the user, or ends."""
+
+_PERSONAL = regex(
+    rf"\b(?:i|i'[dm]|i've|i'll|my|me|we|our|(?:can|could|would) you)\b|{_DIRECTING}",
     re.IGNORECASE,
 )
 """What a person says of himself or asks for, which the output of a program seldom has at its start."""
@@ -188,7 +200,12 @@ def _replies(message: Message, before: Message) -> bool:
 
 def _follows_action(message: Message, before: Message) -> bool:
     """Whether a message without a mark is, in a run of outputs, what follows an answer with any action."""
-    return _replies(message, before) and action_in(before.text) is not None and _is_printed(message.text)
+    if not _replies(message, before) or action_in(before.text) is None:
+        return False
+    # A program may say "I found 3 of them" as well.
+    return _is_printed(message.text) or (
+        _is_for_program(before.text) and not _DIRECTS.search(message.text[:_PERSONAL_CHARS])
+    )
 
 
 def _is_printed(text: str) -> bool:
@@ -197,6 +214,12 @@ def _is_printed(text: str) -> bool:
         or _FAILED.match(text) is not None
         or _PERSONAL.search(text[:_PERSONAL_CHARS]) is None
     )
+
+
+def _is_for_program(answer: str) -> bool:
+    """Whether an answer demands an output of something else than the user."""
+    action = action_in(answer) if demands_output(answer) else None
+    return action is not None and _OF_USER.search(action.name) is None
 
 
 def _answers_action(text: str, before: Message) -> bool:

@@ -253,6 +253,24 @@ def test_outputs_of_actions_between_talk_are_a_run() -> None:
     assert {message.role for message in as_calls(run, 0)[2:6:2]} == {"tool"}
 
 
+@pytest.mark.parametrize(
+    ("name", "reply", "role"),
+    [
+        ("search", "I found 3 berths for you. My favourite is number 7.", "tool"),
+        ("search", "Please look at pier nine as well.", "user"),
+        ("search", "I need it by Friday.", "user"),
+        ("ask_user", "I live in Leeds, my boat is Sula.", "user"),
+        ("finish", "I live in Leeds, my boat is Sula.", "user"),
+    ],
+)
+def test_in_a_run_of_answers_for_a_program_it_may_speak_like_a_person(name: str, reply: str, role: str) -> None:
+    """But what asks for something is the user's, and so is what follows a question to the user."""
+    steps = ['{"action": "search", "input": "berths"}', "3 berths"] * 3
+    run = _messages("Find a berth.", *steps, f'{{"action": "{name}", "input": "berths"}}', reply, "I see.")
+
+    assert as_calls(run, 0)[-2].role == role
+
+
 def test_an_action_is_a_call_only_where_its_output_follows() -> None:
     """Code that an assistant shows a person stays text; messages without outputs are returned as they are."""
     talk = _messages("How do I list files?", "So:\n```\nls\n```", "Thanks!")
