@@ -44,9 +44,9 @@ class Split:
     @property
     def covers(self) -> tuple[int, int]:
         """The positions `[start, end)` that a summary of the leaving exchanges covers."""
-        starts = (exchange.first for exchange in self.leave if exchange.first is not None)
-        ends = (exchange.last + 1 for exchange in self.leave if exchange.last is not None)
-        return min(starts, default=0), max(ends, default=0)
+        starts = [exchange.first for exchange in self.leave if exchange.first is not None]
+        ends = [exchange.last for exchange in self.leave if exchange.last is not None]
+        return min(starts, default=0), max(ends, default=-1) + 1
 
 
 def split(view: WorkingView, task: Task, *, summary_tokens: int | None = None, after_failure: bool = False) -> Split:

@@ -247,12 +247,15 @@ def unseen(ledger: Ledger, shown: Sequence[ViewExchange], gone: Sequence[ViewExc
     positions = _positions(shown) - _positions(gone)
     cut = _cut_texts(shown)
     facts = {
-        kind: tuple(
-            fact
-            for fact in found
-            if kind == "heading"
-            or fact.last not in positions
-            or (kind == "constraint" and fact.last in cut and fact.text.rstrip("…") not in cut[fact.last])
+        kind: found
+        if kind == "heading"
+        else tuple(
+            [
+                fact
+                for fact in found
+                if fact.last not in positions
+                or (kind == "constraint" and fact.last in cut and fact.text.rstrip("…") not in cut[fact.last])
+            ]
         )
         for kind, found in ledger.facts.items()
     }

@@ -142,7 +142,7 @@ class ViewExchange:
     @property
     def tokens(self) -> int:
         """Current tokens."""
-        return sum([entry.tokens for entry in self.entries])
+        return self.entries[0].tokens if len(self.entries) == 1 else sum([entry.tokens for entry in self.entries])
 
     @property
     def size_chars(self) -> int:

@@ -133,7 +133,11 @@ class Exchange:
     @property
     def calls_tools(self) -> bool:
         """Whether it calls any tool."""
-        return any(isinstance(part, ToolCall) for message in self.messages for part in message.parts)
+        for message in self.messages:  # written out: it is asked of each exchange, several times
+            for part in message.parts:
+                if isinstance(part, ToolCall):
+                    return True
+        return False
 
     @property
     def results(self) -> tuple[ToolResult, ...]:

@@ -71,7 +71,10 @@ def listen(facts: Sequence[Fact]) -> Talk:
     asks = [fact.state == "question" or fact.text.endswith(ASKS) for fact in facts]
     asked = _asked(facts, asks)
     told = {**worths, **dict.fromkeys(callings, 0.0)}
-    worth = {part: sum(map(told.__getitem__, stems)) for part, ((stems, _), _) in heard.items()}
+    worth = {
+        part: told[stems[0]] if len(stems) == 1 else sum(map(told.__getitem__, stems))
+        for part, ((stems, _), _) in heard.items()
+    }
     signs = {part: of for part, ((_, of), _) in heard.items() if of}
     return Talk(callings, spread, worths, asked, _gains(facts, parts, worth, signs, asked, asks))
 

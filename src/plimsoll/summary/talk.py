@@ -126,11 +126,15 @@ class _Statements:
         self.by_topic = language == "zh" and not (several or ledger.of("heading"))
         self.subjects = _subjects(said) if language == "zh" else []
         self.talk = listen(said) if language != "zh" else None
-        taken = set[int]() if named or self.talk is None else taken_up(said)
-        steers = 1.0 if named or self.by_topic else _steering(said)
-        self.weights = [
+        self.weights = [1.0] * len(said) if named and not worth else self._weighed(worth)
+
+    def _weighed(self, worth: Mapping[str, float]) -> list[float]:
+        """What each statement is worth besides, by what replaces it and whose it is."""
+        taken = set[int]() if self.named or self.talk is None else taken_up(self.said)
+        steers = 1.0 if self.named or self.by_topic else _steering(self.said)
+        return [
             worth.get(fact.key, 1.0) * (steers if fact.origin == "user" else _TAKEN_UP if place in taken else 1.0)
-            for place, fact in enumerate(said)
+            for place, fact in enumerate(self.said)
         ]
 
     def best(self, chars: int) -> list[Item]:

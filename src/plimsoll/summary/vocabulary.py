@@ -151,8 +151,8 @@ def read(part: str) -> Reading:
     """Read a part of a text between two spaces. No word goes beyond it, and a talk has few distinct ones."""
     word = part.strip(_EDGES)
     if word.isascii() and word.isalpha():
-        found = carried(word := word.lower())
-        return (found,) if found else (), _TOLD.get(word) or _of_event(word)
+        word = word.lower()
+        return () if word in _STOP else (stem(word),), _TOLD.get(word) or _of_event(word)
     words = _WORD.findall(part.casefold().replace("’", "'"))
     return tuple(filter(None, map(carried, terms(words)))), reduce(or_, map(_sign, words), 0)
 
