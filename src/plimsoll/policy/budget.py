@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping
 from enum import IntEnum
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from plimsoll.errors import SettingError
 from plimsoll.light.brief import JsonReady
@@ -314,6 +314,13 @@ class TokenBudget:
         for name, reserved in self._reserved.items():
             if reserved > self._caps.get(name, self.total_tokens):
                 raise SettingError(f"reservations[{short_repr(name)}]", f"{reserved} exceeds the cap of that category")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies share nothing that changes."""
+        return {**vars(self), "_used": dict(self._used), "_lock": None}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock())
 
     def __repr__(self) -> str:
         return f"TokenBudget({self.total_tokens:,} tokens, {self.remaining():,} remaining)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from plimsoll.compaction.drive import AsyncSummarizer, checked, drive
 from plimsoll.compaction.result import Plan, View
@@ -378,6 +378,9 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr, Closes):
             finally:
                 lock.release()
             yield from found
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"session {self.name!r} is neither copied nor stored: keep its name and open it, or fork() it")
 
     def close(self) -> None:
         """Close the log and release the write lock. Idempotent; any other method then raises SessionClosed."""

@@ -48,3 +48,26 @@ def test_a_plan_is_one_value() -> None:
     with pytest.raises(TypeError, match=r"a plan cannot be stored; apply\(\) it, or keep to_dict\(\)"):
         pickle.dumps(plan)
     assert json.dumps(plan.to_dict())
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_session_in_a_state_that_is_copied_says_what_to_keep(again: Any) -> None:
+    """Frameworks copy and store the states of agents. A second object of a session would write to the same log."""
+    with (
+        plimsoll.open("quay", store="memory:") as session,
+        pytest.raises(
+            TypeError, match=r"'quay' is neither copied nor stored: keep its name and open it, or fork\(\) it"
+        ),
+    ):
+        again(session)
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
+def test_copies_of_a_token_budget_are_apart(again: Any) -> None:
+    """What is allocated from one is not from the other."""
+    budget = plimsoll.TokenBudget(100, caps={"tools": 50}, reservations={"reply": 10})
+    assert budget.allocate("tools", 40)
+    copied = again(budget)
+    assert copied.breakdown() == budget.breakdown()
+    assert copied.allocate("tools", 10)
+    assert (copied.remaining("tools"), budget.remaining("tools")) == (0, 10)
