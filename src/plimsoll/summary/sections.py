@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from plimsoll.summary.ledger.fact import Origin
 
 AGENT_SHARES: dict[str, float] = {
-    "request": 22, "constraint": 9, "modified": 12, "identifier": 24, "output": 8, "decision": 10, "command": 5, "error": 6,
-    "work": 3, "read": 8, "symbol": 8, "activity": 2,
+    "request": 24, "constraint": 10, "modified": 18, "identifier": 32, "output": 6, "decision": 14, "command": 5, "error": 6,
+    "work": 3, "read": 10, "symbol": 9, "activity": 2,
 }  # fmt: skip
 """Tuned on recorded agent runs: most to the user's text and to values from tools."""
 

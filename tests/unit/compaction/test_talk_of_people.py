@@ -36,7 +36,7 @@ def test_the_first_of_many_mails_or_speakers_is_summarised_like_the_others(texts
     """Its words take no room that facts need; the newest message stays."""
     messages = by_users(texts)
 
-    assert first_user_message(messages, 400).startswith("[Summary of messages m0-")
+    assert first_user_message(messages, 400).startswith("[Summary of messages m0 to ")
     assert texts[-1] in plimsoll.fit(messages, max_tokens=400, model="gpt-4o").messages[-1]["content"]
 
 

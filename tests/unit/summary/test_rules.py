@@ -365,7 +365,7 @@ def test_file_names_are_whole_where_there_is_room(counter):
             ),
         ]
     )
-    roomy, tight = (render(ledger, tokens_max=tokens, counter=counter).text for tokens in (2_000, 200))
+    roomy, tight = (render(ledger, tokens_max=tokens, counter=counter).text for tokens in (2_000, 150))
 
     assert all(f"{folder}part_{n}.py" in roomy for n in range(12))
     assert tight.count(folder) == 1

@@ -217,6 +217,24 @@ def test_lines_of_one_result_stay_in_their_order(counter):
     assert "152263" not in text
 
 
+def test_a_report_names_places_without_line_numbers():
+    """Later calls hardly read from the lines that a report names, and edits move them; addresses and other ranges stay."""
+    report = (
+        "`moor()` locks the berth (`quay/berth.py:343-370`).\n"
+        "Step 1: `check()` (lines 36-41, 52-60)\n"
+        "It fails in `lock.py` at lines 12 and 40 of it.\n"
+        "`crane` listens on harbour.example:8080, shifts 6-14, line 7 of `plan.py`."
+    )
+    found = [fact.text for fact in read(called("Task", {"prompt": "look"}, report)).of("identifier")]
+
+    assert found == [
+        "`moor()` locks the berth (`quay/berth.py`).",
+        "Step 1: `check()`",
+        "It fails in `lock.py` of it.",
+        "`crane` listens on harbour.example:8080, shifts 6-14, line 7 of `plan.py`.",
+    ]
+
+
 def test_steps_that_only_announce_a_look_are_left_out_but_for_the_newest(counter):
     """`Latest steps` says what was done; "now let me read" is shown only if nothing came after it."""
     steps = [

@@ -47,6 +47,11 @@ _REPORT_LINES_MAX = 24
 _TAGGED = regex(r"\A</?[a-z][\w-]*>|</[a-z][\w-]*>\Z")
 """A line with a tag at its start or end is what a program added to a report, such as its usage."""
 
+_LINE_NUMBERS = regex(
+    r"(?<=\w):[0-9]{1,7}[-–][0-9]{1,7}\b|\s?(?:\(|\bat )?\blines? [0-9]{1,7}(?:(?:[-–]|, | and )[0-9]{1,7})+\b\)?"
+)
+"""Line numbers from where to where: of 144 in recorded reports, later calls read from 3, and as many near by as by chance."""
+
 _DONE_FACTOR = 2.5
 """How much more a row is worth that says what came of a call which did something."""
 
@@ -183,10 +188,10 @@ def codes_in(text: str) -> list[str]:
 
 
 def from_report(text: str, label: str, position: int) -> Iterator[Fact]:
-    """Yield lines of a sub-agent's report that contain code, files or numbers."""
+    """Yield lines of a sub-agent's report that contain code, files or numbers, without line numbers, which edits change."""
     taken = 0
     for raw in text.split("\n", 240):
-        bare = plain(raw)
+        bare = _LINE_NUMBERS.sub("", plain(raw))
         if (
             12 <= len(bare) <= 600
             and not _TAGGED.search(bare)
