@@ -60,7 +60,7 @@ def test_any_damage(tool, seed, source):
         for _ in range(2):
             file.write_bytes(damaged(raw, chance))
             event = {"hook_event_name": "SessionStart", "source": source, "transcript_path": str(file)}
-            with patch.object(run, "_begin_taking_in"):
+            with patch.object(run, "_begin_import"):
                 check(run_hook(json.dumps(event).encode(), HookSettings(max_tokens=TOKENS_MAX)))
         assert not Path(place, "home", "hooks", "log").exists(), "nothing went wrong"
 
@@ -74,5 +74,5 @@ def test_any_event(event, content, names_file):
         file.write_bytes(content)
         if names_file and isinstance(event, dict):
             event["transcript_path"] = str(file)
-        with patch.object(run, "_begin_taking_in"):
+        with patch.object(run, "_begin_import"):
             check(run_hook(json.dumps(event).encode(), HookSettings(max_tokens=TOKENS_MAX)))
