@@ -149,7 +149,7 @@ class _Page:
         room = max(0, allotted["request"] - TITLE_TOKENS)
         chars = int(room * (1.2 if language == "zh" else 3.6)) if room < wanted else _UNLIMITED_CHARS
         asked = sections.requests(ledger, self.words, chars, elsewhere, numbered=numbered)
-        if ledger.is_dialogue and all(self._cost(item) > room for item in asked):
+        if ledger.is_dialogue and room < wanted and all(self._cost(item) > room for item in asked):
             asked = []  # what they say is left to the statements of the talk
         insisted = sections.constraints(ledger, asked, bias)
         if ledger.is_dialogue and not asked:  # requests without room leave it to constraints, not to what else was said
