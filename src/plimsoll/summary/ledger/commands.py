@@ -15,11 +15,13 @@ _WEIGHTY = regex(
 _EXIT = regex(r"(?:exit(?:ed)?(?: with)?(?: status| code)?|returncode)[:= ]{1,3}(-?\d{1,4})")
 _TOTAL = regex(
     r"\d+ (?:passed|failed|passing|failing|errors?|warnings?|tests?|issues?|files? changed)\b|^ok\s+\S+\s+|^FAIL\b"
-    r"|^(?:PASS|OK|Ran \d+|Tests?:|test result:|BUILD|Finished|Successfully|Done|Compiled)\b"
-    r"|\d+ [a-z]{2,20}(?: [a-z]{2,20})?, \d+ [a-z]{2}|\w: \d+, \w+(?: \w+)?: \d",
+    r"|^(?:PASS|OK|Ran \d+|Tests?:|test result:|BUILD|Finished|Successfully|Done|Compiled)\b",
     re.MULTILINE,
 )
-_COMMIT = regex(r"^\[[\w./-]{1,100}(?: \([\w -]{1,20}\))? [0-9a-f]{7,40}\]", re.MULTILINE)
+_COUNTS = regex(r"[0-9] [a-z]{2,20}(?: [a-z]{2,20})?, [0-9]+ [a-z]{2}|\w: [0-9]+, \w+(?: \w+)?: [0-9]")
+"""Two numbers with what they count."""
+
+_COMMIT = regex(r"\[[\w./-]{1,100}(?: \([\w -]{1,20}\))? [0-9a-f]{7,40}\]")
 _POINTS = regex(r"(?<!-)->|https?://")
 """An arrow or an address, which says what came of a command that prints neither a commit nor a total."""
 
@@ -67,11 +69,14 @@ def failed(result: str, *, is_error: bool) -> bool:
 def outcome(result: str) -> str:
     """Return the outcome: the line of a commit, else the last with a total, an arrow or an address, the only line, or ""."""
     lines = [raw for raw in result.rstrip().rsplit("\n", 6) if raw.strip()]
-    head = [raw for raw in result[:_COMMIT_CHARS].split("\n") if raw[:1] == "["]
-    for mark, found in ((_COMMIT, [*head, *lines[-6:]]), (_TOTAL, lines[-6:]), (_POINTS, lines[-6:])):
-        for raw in reversed(found):
-            if mark.search(raw.strip()[:120]):
-                return line(raw.strip("= "), 120)
+    head = result[:_COMMIT_CHARS].split("\n") if "[" in result[:_COMMIT_CHARS] else []
+    for raw in reversed([*head, *lines[-6:]]):
+        if raw[:1] == "[" and _COMMIT.match(raw):
+            return line(raw, 120)
+    shown = [(raw, raw.strip()[:120]) for raw in reversed(lines[-6:])]
+    ended = next((raw for raw, text in shown if _TOTAL.search(text) or (", " in text and _COUNTS.search(text))), "")
+    if ended := ended or next((raw for raw, text in shown if _POINTS.search(text)), ""):
+        return line(ended.strip("= "), 120)
     return line(lines[0].strip("= "), 120) if len(lines) == 1 else ""
 
 

@@ -46,6 +46,8 @@ _CLEAR = regex(
 )
 """Says of something in few words what it is like, and not what it is."""
 
+_VAGUE_CHARS_MAX = 120  # both are of a few words
+
 _NUMBERED = regex(r"(?<!\S)\S*[0-9]\S*")
 _VALUE, _VALUES_MAX = 0.15, 4
 """What each word with a digit adds: a sentence with several values is seldom said again by others."""
@@ -96,7 +98,7 @@ def score(sentence: str, *, final: bool) -> float:
         weight += 0.8
     if _SPECIFIC.search(sentence):
         weight += 0.6 + _VALUE * min(_VALUES_MAX, len(_NUMBERED.findall(sentence)))
-    elif _VAGUE.fullmatch(lowered) or _CLEAR.fullmatch(lowered):
+    elif len(lowered) < _VAGUE_CHARS_MAX and (_VAGUE.fullmatch(lowered) or _CLEAR.fullmatch(lowered)):
         weight -= 2.5
     if is_filler(sentence):
         weight -= 1.2
