@@ -34,7 +34,7 @@ def ledger_of(messages: Any) -> Ledger:
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("name", RUNS)
 def test_a_summary_survives_being_read_back(name: str, language: Any, tokens_max: int, counter: Any) -> None:
-    """Rendered again in the same room it says the same, but for the latest steps, which are over, and two lines at most."""
+    """Rendered again in the same room it says the same, but for the latest steps, which are over, and three lines at most: files move from one to another."""
     first = render(
         ledger_of(RUNS[name]), tokens_max=tokens_max, counter=counter, language=language, covers=(0, len(RUNS[name]))
     )
@@ -45,7 +45,7 @@ def test_a_summary_survives_being_read_back(name: str, language: Any, tokens_max
     steps = [title, *first.text.partition(title)[2].split("\n")]
 
     assert ledger.words == ""
-    assert len([line for line in lost if line not in steps and not line.startswith(("Messages", "消息"))]) <= 2
+    assert len([line for line in lost if line not in steps and not line.startswith(("Messages", "消息"))]) <= 3
     assert again.tokens <= tokens_max
 
 
