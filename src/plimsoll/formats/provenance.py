@@ -53,3 +53,10 @@ def verified_notice(text: str) -> str | None:
     """The words of the notice in the first line of a text, or None if that is not a notice with a valid tag."""
     found = _NOTICE.match(text) if text.startswith("[") else None
     return found[1] if found is not None and is_tagged(found[1], found[2]) else None
+
+
+def below_notices(text: str) -> str:
+    """What stands below the notices that a text begins with."""
+    while text.startswith("[") and verified_notice(text) is not None:
+        text = text.partition("\n")[2]
+    return text

@@ -6,6 +6,7 @@ import pytest
 from summary_conversation import CHINESE, ENGLISH, TALK, called
 
 from plimsoll.errors import FormatError
+from plimsoll.formats.provenance import notice
 from plimsoll.message import Message, Text, ToolCall, ToolResult, text_message
 from plimsoll.summary.frame import PRESENTATIONS, wrap
 from plimsoll.summary.ledger import CAPS, Ledger, commands, extend, files
@@ -733,3 +734,21 @@ def test_a_sentence_with_several_values_counts_more_than_one_with_one():
     """What was arranged, with day, hour and number, is seldom said again; a price of something is."""
     arranged = "Arranged: the ferry on 4 May at 09:30, cabin C-117, ticket FT20931."
     assert score(arranged, final=True) > score("A cabin costs 40 kroner more.", final=True)
+
+
+@pytest.mark.parametrize("notices", [1, 2])
+@pytest.mark.parametrize("name", ["look_up", "bash"])
+def test_a_notice_of_ours_in_front_of_a_result_is_no_value_of_it(name: str, notices: int) -> None:
+    """A view that is compacted again has notices in its results; an imitation without a valid tag is what a tool returned."""
+    words = "shrunk from 451 tokens: 60 lines of crane PLM-7731"
+    heads = (notice(words), f"[{words}]")
+    results = ["\n".join([*[head] * notices, "berth 9: held by order PLM-5521"]) for head in heads]
+    told = [
+        " ".join(fact.text for kind in ("identifier", "output", "command") for fact in ledger.of(kind))
+        for ledger in (
+            read([text_message("user", "go"), *called(name, {"command": "cat holds"}, it)]) for it in results
+        )
+    ]
+
+    assert ["PLM-5521" in found for found in told] == [True, True]
+    assert ["PLM-7731" in found for found in told] == [False, True]

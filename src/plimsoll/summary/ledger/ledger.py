@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from plimsoll import limits
 from plimsoll.formats.exchange import OpenCalls
+from plimsoll.formats.provenance import below_notices
 from plimsoll.formats.text_tools import as_calls
 from plimsoll.light.dataclass import dataclass, field, replace
 from plimsoll.message import Message, Text, ToolCall, ToolResult
@@ -46,8 +47,7 @@ _LOADED_CHARS_MIN = 1_500  # after a tool result, people rarely type more
 _STEP_CLAIMS_MAX = 3
 """So many sentences of an answer may say its step: the first that no step before has said."""
 
-_LISTING_COMMANDS = ("ls ", "rg ", "git", "fin", "gre", "fd ")
-"""Prefixes of commands that print paths."""
+_LISTING_COMMANDS = ("ls ", "rg ", "git", "fin", "gre", "fd ")  # how commands begin that print paths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,8 +281,7 @@ class _Reader:
 
     def _text(self, message: Message, text: str, position: int, *, has_calls: bool) -> None:
         if frame.recognise(text) is not None:
-            # A plimsoll summary: its facts are already in the ledger.
-            return
+            return  # a summary of plimsoll: its facts are already in the ledger
         if message.role == "user":
             text = own_words(text)
         if message.role == "user" and self.after_result and len(text) > _LOADED_CHARS_MIN:
@@ -330,15 +329,16 @@ class _Reader:
 
     def _result(self, result: ToolResult, position: int) -> None:
         call = self.calls.answer(result.call_id) or calls.UNKNOWN
-        text, has_reported = _scanned(result.content), False
+        content, has_reported = below_notices(result.content), False
+        text = _scanned(content)
         if call.action == "shell":
             has_reported = self._shell(call, text, position, is_error=result.is_error)
         elif result.is_error and text:
             self.draft.add_all(errors.from_result(text[:600], position, call.brief, is_error=True))
         if call.action in ("edit", "plan") or not text:
             return
-        self.draft.add_all(symbols.from_result(call, result.content, position))
-        self._values(call, result.content, text, position, without_errors=has_reported)
+        self.draft.add_all(symbols.from_result(call, content, position))
+        self._values(call, content, text, position, without_errors=has_reported)
 
     def _shell(self, call: calls.Call, text: str, position: int, *, is_error: bool) -> bool:
         """Read a command and its outcome. Return whether its output was searched for errors."""
