@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from plimsoll.summary.ledger.fact import Origin
 
 AGENT_SHARES: dict[str, float] = {
-    "request": 24, "constraint": 12, "modified": 18, "identifier": 32, "output": 6, "decision": 14, "command": 5, "error": 6,
+    "request": 25, "constraint": 12, "modified": 18, "identifier": 32, "output": 6, "decision": 14, "command": 5, "error": 6,
     "work": 3, "read": 10, "symbol": 9, "activity": 2,
 }  # fmt: skip
 """Tuned on recorded agent runs: most to the user's text and to values from tools."""
