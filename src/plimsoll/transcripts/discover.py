@@ -22,7 +22,7 @@ from plimsoll.transcripts import lines
 from plimsoll.transcripts.codex import kind_and_payload
 from plimsoll.transcripts.source import read_head
 from plimsoll.transcripts.usages import newest_prompt
-from plimsoll.transcripts.values import ToolName, Transcript
+from plimsoll.transcripts.values import Conversation, ToolName, Transcript
 
 _NOT_IN_A_FOLDER = regex(r"[^a-zA-Z0-9]")
 _PATH_SIGNS = regex(r"[/\\:]")
@@ -211,11 +211,12 @@ def _session_file(tool: ToolName, path: Path) -> SessionFile | None:
     )
 
 
-def title_of(transcript: Transcript) -> str | None:
-    """The title of a session file that was read: its name, or the start of the first request, as `discover` gives it."""
-    return lines.title(
-        transcript.meta.title or _first_prompt(lines.mapping_of(line.value) for line in transcript.entries)
-    )
+def title_of(content: Transcript | Conversation) -> str | None:
+    """The title of a file that was read: the name of the session, or the start of the first request, as `discover` gives it."""
+    if isinstance(content, Conversation):
+        said = ({"type": "user", "message": {"content": wire.get("parts"), **wire}} for wire in content.messages)
+        return lines.title(_first_prompt(said))
+    return lines.title(content.meta.title or _first_prompt(lines.mapping_of(line.value) for line in content.entries))
 
 
 def _ends(path: Path, size_bytes: int) -> tuple[bytes, bytes]:

@@ -64,6 +64,17 @@ def test_an_imported_session_has_the_title_it_was_listed_by(tmp_path, tool):
         assert [info.title for info in plimsoll.sessions(str(tmp_path / "store"))] == [found.title]
 
 
+@pytest.mark.parametrize("format", ["openai-chat", "openai-responses", "anthropic", "ui-parts"])
+def test_a_session_of_plain_messages_has_its_first_request_as_title(tmp_path, format):
+    """On one line, in every format: such a file has no title of its own."""
+    said = [{"role": "user", "content": "Mend the\nlamp at berth 9."}, {"role": "assistant", "content": "Done."}]
+    path = tmp_path / "plain.json"
+    path.write_text(json.dumps(plimsoll.convert(said, to=format).messages))
+
+    with plimsoll.import_file(path, name="it", store=str(tmp_path / "store"), format=format):
+        assert [info.title for info in plimsoll.sessions(str(tmp_path / "store"))] == ["Mend the lamp at berth 9."]
+
+
 def test_the_tools_own_settings_move_their_places(tmp_path):
     """CODEX_HOME and its kin are looked at first."""
     home = _home(tmp_path / "home")

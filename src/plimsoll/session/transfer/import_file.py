@@ -134,11 +134,13 @@ def _given_path(source: Any, path: str | PathLike[str] | None) -> str | None:
 def _options_in(content: Transcript | Conversation) -> dict[str, Any]:
     """The options of `open` that a file contains. Unknown models are ignored, as they would only shrink the window."""
     model = content.meta.model if isinstance(content, Transcript) else content.model
-    chosen: dict[str, Any] = {"model": model if model and look_up(model).match != "unknown" else None}
+    chosen: dict[str, Any] = {
+        "model": model if model and look_up(model).match != "unknown" else None,
+        "title": title_of(content),
+        "system": content.system,
+    }
     if isinstance(content, Conversation):
-        chosen |= {"tools": list(content.tools) or None, "system": content.system}
-    else:
-        chosen |= {"title": title_of(content), "system": content.system}
+        chosen["tools"] = list(content.tools) or None
     return {key: value for key, value in chosen.items() if value is not None}
 
 
