@@ -752,3 +752,24 @@ def test_a_notice_of_ours_in_front_of_a_result_is_no_value_of_it(name: str, noti
 
     assert ["PLM-5521" in found for found in told] == [True, True]
     assert ["PLM-7731" in found for found in told] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("said", "is_constraint"),
+    [
+        ("Why must it be blue?", False),
+        ("Shouldn't that only run on Linux then?", False),
+        ("它应该不要门票吧？", False),
+        ('Is it "never" what we want?', False),
+        ("Could you do it without new packages?", True),
+        ("Please never push to main, okay?", True),
+        ("Don't touch the footer, will you?", True),
+        ("Can we keep the old name, without the prefix?", True),
+        ("不要改动接口，好吗？", True),
+        ("能不能不要改动接口？", True),
+        ("It must be blue.", True),
+    ],
+)
+def test_a_question_constrains_only_where_it_asks_for_something(said: str, is_constraint: bool) -> None:
+    """What people wonder about is no order, also where it has the words of one."""
+    assert bool(texts(read([text_message("user", f"Mend the header. {said}")]), "constraint")) is is_constraint

@@ -24,7 +24,7 @@ _CONSTRAINT_ZH = regex(
     r"必须|务必|不要|不得|不能|不许|禁止|请勿|只能|只要|一定要|应该|应当|保持|尽量|至少|最多|不超过|别(?![的人处说墅名称是])|仅|要求|希望|不可|确保"
 )
 _ASKS_EN = regex(
-    r"\s*(?:ok(?:ay)?,? )?(?:please|pls|can you|could you|would you|will you|let's|lets|i want|i need|i'd like|help|next"
+    r"\s*(?:ok(?:ay)?,? )?(?:please|pls|(?:can|could) (?:you|we)|would you|will you|let's|lets|i want|i need|i'd like|help|next"
     r"|now(?!,? (?:he|she|it|they|my|the|i(?! (?:want|need)))\b)"
     r"|implement|fix|add|write|create|make|build|run|check|test|refactor|update|change|remove|delete|find|explain|show"
     r"|review|read|look|use|move|rename|commit|push|merge|install|try|do|give|tell|list|generate|translate|summari[sz]e"
@@ -192,12 +192,17 @@ def clean_lines(text: str) -> list[str]:
 
 def _constraints(text: str, position: int, note: str) -> Iterator[Fact]:
     for sentence in spoken(text[:40_000])[:_SENTENCES_SEARCHED]:
-        if not (4 <= len(sentence) <= 600 and constrains(sentence)):
+        if not (4 <= len(sentence) <= 600 and constrains(sentence)) or _only_asks(sentence):
             continue
         for clause in _constraining(sentence.strip("… ")):
             shown = line(clause, CAPS["constraint"].text_chars_max)
             if len(shown) >= (6 if shown.isascii() else 4):
                 yield Fact("constraint", shown.casefold(), shown, position, "user", 3.0, note=note)
+
+
+def _only_asks(sentence: str) -> bool:
+    """Return whether a sentence is a question that asks for nothing to be done: "Why must it be blue?"."""
+    return sentence.rstrip("\"'”’*_) ").endswith(("?", "？")) and not instruction_in(sentence)
 
 
 def _constraining(sentence: str) -> Iterator[str]:
