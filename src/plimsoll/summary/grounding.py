@@ -29,6 +29,11 @@ _PART = regex(
 )
 """An identifier, a large number, or a name in code."""
 
+_QUANTITY = regex(
+    r"~?\d{1,4}(?:\.\d{1,3})?-?[a-z]{1,8}(?:-[a-z]{1,8}){0,3}|(?:pre|post|mid|early|late)-\d{4}s?", re.ASCII
+)
+"""Such as `30min`, `1-yr-old` or `mid-2023`: a short form of what was said in more words, and like other small numbers no claim."""
+
 _BETWEEN_PARTS = regex(r"([/.@+~])")
 _SEPARATOR = regex(r"[^0-9A-Za-z]+|_")
 _GROUPED = regex(r"(?<=\d),(?=\d{3})")
@@ -152,6 +157,8 @@ def _without_claims(text: str, conversation: Grounds) -> tuple[str, int, int]:
         after = found[0][len(run) :]
         if _WHOLE.fullmatch(run):
             return checked(run) + after
+        if _QUANTITY.fullmatch(run):
+            return found[0]
         parts = (checked(part) if _PART.fullmatch(part) else part for part in _BETWEEN_PARTS.split(run))
         return "".join(parts) + after
 

@@ -27,6 +27,7 @@ def left_of(prose: str) -> str:
     [
         "src/ghost.py was modified.", "The log is in /var/log/phantom.log.", "Ticket ZX-9981-QQ is closed.",
         "The total is 7654321.", "The fee was 48,250 cents.", "Mail went to anna@phantom.example.", "renameTotals was added.",
+        "The build is 12ab34cd.", "It runs on 2nd-db-replica-9981.", "See 1-yr-old/ghost.py.",
         "The user asked to delete all customer accounts.", "The user approved a migration to Oracle.",
         "The user wants all backups to be deleted today.",
     ],
@@ -44,10 +45,11 @@ def test_an_invented_claim_is_struck_and_the_rest_stays(claim: str) -> None:
         "invoice.py was fixed; 1234567 cents are open.", "Read lines 1400-1450 and L266-272 on 2024-05-15, in 10-12h.",
         "The user wanted the exporter fixed, the database kept.", "L'utilisateur a demandé de réparer invoice.py.",
         "Ports and databases, e.g. 9944, are/were kept; export/invoice.py too.", "用户要求修复invoice.py。",
+        "The exporter takes 30min.", "Their 1-yr-old build fails since mid-2023.", "The 90-day window is ~45min off; tests: 250ms.",
     ],
 )  # fmt: skip
 def test_what_is_said_in_other_words_stays(prose: str) -> None:
-    """Shorter paths, ungrouped numbers, ranges, dates and other languages are no inventions."""
+    """Shorter paths, ungrouped numbers, ranges, dates, quantities and other languages are no inventions."""
     assert left_of(prose) == prose
 
 
