@@ -11,7 +11,6 @@ import pytest
 
 from plimsoll import errors
 
-EXAMPLES = {int: 3, bool: True, "int | None": None, "str | None": None}
 KINDS = [
     kind
     for _, kind in inspect.getmembers(errors, inspect.isclass)

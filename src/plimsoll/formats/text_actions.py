@@ -124,11 +124,11 @@ def _json_at_end(text: str) -> Mapping[str, Any]:
 
 def _asked(action: object, around: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """The name and the arguments of an action: its name alone, an object, or a list of either."""
-    if isinstance(action, list):
+    while isinstance(action, list):
         typed = [str(step[key]) for step in action if isinstance(step, dict) for key in _TYPED if key in step]
         if typed:
             return "bash", {"command": "\n".join(line.rstrip("\n") for line in typed)}
-        return _asked(action[0], {}) if action else ("", {})
+        action, around = next(iter(action), ""), {}
     if isinstance(action, dict):
         return _of_object(action)
     if not isinstance(action, str):
@@ -148,10 +148,15 @@ def _of_object(action: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
 
 
 def _said(field: object) -> str:
-    """The sentences in a field, or in the fields of the object in it."""
-    if isinstance(field, str):
-        return field if len(field) >= _SAID_CHARS_MIN else ""
-    return "\n".join(filter(None, map(_said, field.values()))) if isinstance(field, dict) else ""
+    """The sentences in a field, or in the fields of the object in it, at any depth."""
+    said, unread = list[str](), [field]
+    while unread:
+        found = unread.pop()
+        if isinstance(found, dict):
+            unread += reversed(found.values())
+        elif isinstance(found, str) and len(found) >= _SAID_CHARS_MIN:
+            said.append(found)
+    return "\n".join(said)
 
 
 def _fenced(text: str) -> tuple[int, str, dict[str, Any]] | None:

@@ -39,7 +39,7 @@ _LABEL = regex(
 )
 """How an output begins; what is only a label is matched whole."""
 
-_BEGINS_LABEL = regex(r"\s{0,8}[ -~观执工命ıſK]")
+_BEGINS_LABEL = regex(r"\s{0,8}[ -~观执工命\u0130\u0131\u017f\u212a]")
 """How each label begins, and hardly a text in a script other than the Latin one."""
 
 _OPENING_TAG = regex(r"\s{0,8}<([a-z_]{2,30})>", re.IGNORECASE)

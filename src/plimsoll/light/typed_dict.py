@@ -9,7 +9,11 @@ class _Making(type):
     """Makes the classes whose base is `TypedDict`: dictionaries with annotations, which `typing.get_type_hints` reads."""
 
     def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], *, total: bool = True) -> Any:  # noqa: ARG004 - the one that is replaced
-        return type(name, (dict,), {"__total__": total, **namespace})
+        return type(name, (dict,), {"__total__": total, "__new__": _plain, **namespace})
+
+
+def _plain(_: type, *given: Any, **named: Any) -> dict[str, Any]:
+    return dict(*given, **named)
 
 
 if TYPE_CHECKING:

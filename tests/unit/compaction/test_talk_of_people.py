@@ -44,6 +44,7 @@ def test_the_first_of_many_mails_or_speakers_is_summarised_like_the_others(texts
     "messages",
     [
         by_users([ASKED, *MAILS]),
+        by_users([text for line in LINES for text in (line, "Where does that stand in the plan of this week?")]),
         by_users([f"Task: paint gate {at} in colour {at * 7}, and note what it cost." for at in range(60)]),
         [
             {

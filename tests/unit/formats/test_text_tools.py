@@ -80,6 +80,12 @@ def test_an_output_is_known_by_its_mark(text: str) -> None:
     assert is_output(text)
 
 
+@pytest.mark.parametrize("letter", ["i", "I", "\u0130", "\u0131"])
+def test_the_case_of_a_label_is_ignored_in_any_alphabet(letter: str) -> None:
+    """The Turkish letters are the two cases of an i as well: what is looked at first leaves none of them out."""
+    assert is_output(f"{letter}nterpreter output: 4")
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -352,6 +358,14 @@ def test_an_agent_that_answers_in_json_without_arguments_calls_tools() -> None:
     assert {message.role for message in as_calls(many, 0)[2::2]} == {"tool"}
 
 
+@pytest.mark.parametrize(("start", "role"), [(0, "user"), (7, "tool")])
+def test_answers_that_may_be_data_are_actions_where_the_prompt_is_not_at_hand(start: int, role: str) -> None:
+    """What is read of the middle of a history does not begin with the prompt, which may name the field."""
+    said = _messages("Book a berth.", '{"action": "click", "element": 4}', "The page of berth 4.")
+
+    assert as_calls(said, start)[-1].role == role
+
+
 def test_in_a_run_what_follows_a_block_of_code_is_its_output_too() -> None:
     """Once two outputs had a mark; what a person says to it stays a request."""
     asked = "So:\n```sql\nSELECT 4\n```"
@@ -470,3 +484,14 @@ def test_hostile_outputs_take_linear_time(text: str) -> None:
 def test_hostile_answers_take_linear_time(text: str) -> None:
     """Many openings without an end."""
     assert cpu_s(action_in, text) + cpu_s(is_output, text) + cpu_s(demands_output, text) < 1
+
+
+def test_what_is_said_deep_in_an_answer_is_read_without_recursion() -> None:
+    """Fields and lists in each other, as deep as the JSON parser goes."""
+    said = json.loads('{"thought":' * 700 + '"The berth is free again."' + "}" * 700)
+    action = action_in(json.dumps({"action": "look", "notes": said}))
+    assert action is not None
+    assert (action.said, action.name) == ("The berth is free again.", "look")
+    listed = action_in(json.dumps({"action": json.loads("[" * 700 + '"look"' + "]" * 700)}))
+    assert listed is not None
+    assert listed.name == "look"

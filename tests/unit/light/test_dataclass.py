@@ -254,3 +254,34 @@ def test_no_method_is_compiled_before_the_class_is_called() -> None:
     assert inspect.isfunction(init)
     assert cls(number=1).number == 1
     assert vars(cls)["__init__"] is init
+
+
+@quick.dataclass(frozen=True, kw_only=True)
+class Weighed:
+    """A class with a field that is made when it is first read."""
+
+    number: int
+    weight: int = quick.field(compare=False, metadata=quick.LATE)
+
+
+@pytest.mark.parametrize("earlier", [0, quick.CALLS_UNCOMPILED + 1], ids=["first instances", "compiled"])
+def test_a_late_field_is_made_once_and_again_only_after_a_failure(earlier: int) -> None:
+    """What cannot be made raises its own error each time it is read; what is made stays, and is in copies."""
+    answers = iter([ValueError("no scales"), 4, 5])
+
+    def weigh() -> int:
+        answer = next(answers)
+        if isinstance(answer, ValueError):
+            raise answer
+        return answer
+
+    for _ in range(earlier):
+        Weighed(number=0, weight=0)
+    one = Weighed(number=1, weight=weigh)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="no scales"):
+        _ = one.weight
+    assert [one.weight, one.weight] == [4, 4]
+    assert dataclasses.replace(one, number=2).weight == copy.copy(one).weight == 4
+    assert one == Weighed(number=1, weight=9)
+    with pytest.raises(AttributeError, match="has no attribute 'height'"):
+        one.height  # type: ignore[attr-defined]  # noqa: B018

@@ -29,6 +29,7 @@ def test_hints_and_instances_are_as_of_the_standard_library() -> None:
     assert Berth.__name__ == "Berth"
     assert Berth.__doc__ == "A place on a quay."
     assert Berth(name="a") == Theirs(name="a") == {"name": "a"}
+    assert type(Berth(name="a")) is type(Theirs(name="a")) is dict
 
 
 def test_annotations_are_not_compiled() -> None:
