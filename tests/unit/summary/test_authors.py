@@ -101,6 +101,19 @@ def test_an_agents_run_says_which_user_insisted_and_which_agent_found_it(counter
     assert "- critic: I found that bug 2" in text
 
 
+def test_what_an_agent_writes_in_a_call_is_under_its_name(counter: Any) -> None:
+    """A note that one of several agents takes is a conclusion of that agent."""
+    note = {"name": "take_note", "arguments": '{"text": "The root cause of bug 9 is the offset 63 in lexer_9.py."}'}
+    call = {"id": "n1", "type": "function", "function": note}
+    noted = [
+        {"role": "assistant", "content": None, "name": "critic", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "n1", "content": "ok"},
+    ]
+    text = summary([said("user", "Fix the lexer."), *calls(1, "coder"), *noted, *calls(3, "coder")], counter)
+
+    assert "- critic: The root cause of bug 9" in text
+
+
 def test_the_name_of_a_user_whose_message_stays_tells_the_others_apart() -> None:
     """One user's request stays in the view, the other's is summarised: under its name, as it is another's."""
     run = [

@@ -68,10 +68,10 @@ def from_assistant(text: str, position: int, *, final: bool, author: str = "") -
         yield Fact("decision", shown.casefold()[:160], shown, position, "assistant", weight, note=by(author))
 
 
-def from_call(call: Call, position: int) -> Iterator[Fact]:
+def from_call(call: Call, position: int, author: str) -> Iterator[Fact]:
     """Yield the sentences to keep of what the agent writes in a call: in a note, a comment or a message."""
     for text in written(call):
-        yield from from_assistant(text, position, final=True)
+        yield from from_assistant(text, position, final=True, author=author)
 
 
 def from_talk(facts: Sequence[Fact]) -> Iterator[Fact]:

@@ -257,7 +257,7 @@ class _Reader:
         for part in message.parts:
             if isinstance(part, ToolCall):
                 has_calls = True
-                self._call(part, position)
+                self._call(part, position, author_in(message))
             elif isinstance(part, ToolResult):
                 self._result(part, position)
         for part in message.parts:
@@ -272,7 +272,7 @@ class _Reader:
             if isinstance(part, ToolCall):
                 has_calls = True
                 if calls.may_edit(part.name):
-                    self._call(part, position)
+                    self._call(part, position, author_in(message))
         if message.role == "user" or (message.role == "assistant" and not has_calls):
             for part in message.parts:
                 if isinstance(part, Text) and part.text and not part.text.isspace():
@@ -314,13 +314,13 @@ class _Reader:
         newest = next(reversed(self.draft.facts["request"].values()), None)
         return pages.words_of(newest.text) if newest is not None else frozenset()
 
-    def _call(self, part: ToolCall, position: int) -> None:
+    def _call(self, part: ToolCall, position: int, author: str) -> None:
         call = calls.understand(part.name, part.arguments)
         self.calls.ask(part.id, call)
         if call.action == "plan":
             work.from_plan(call.arguments, self.draft, position)
             return
-        self.draft.add_all(decisions.from_call(call, position))
+        self.draft.add_all(decisions.from_call(call, position, author))
         self.draft.add_all(symbols.from_call(call, position))
         for fact in files.from_call(call, position):
             self.draft.add(fact)
