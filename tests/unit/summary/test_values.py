@@ -218,12 +218,13 @@ def test_lines_of_one_result_stay_in_their_order(counter):
 
 
 def test_a_report_names_places_without_line_numbers():
-    """Later calls hardly read from the lines that a report names, and edits move them; addresses and other ranges stay."""
+    """Later calls hardly read from the lines that a report names, and edits move them; addresses, times and other ranges stay."""
     report = (
         "`moor()` locks the berth (`quay/berth.py:343-370`).\n"
         "Step 1: `check()` (lines 36-41, 52-60)\n"
         "It fails in `lock.py` at lines 12 and 40 of it.\n"
-        "`crane` listens on harbour.example:8080, shifts 6-14, line 7 of `plan.py`."
+        "`crane` listens on harbour.example:8080, shifts 6-14, line 7 of `plan.py`.\n"
+        "The lock opens at 10:30-11:00 and 14:00–16:30."
     )
     found = [fact.text for fact in read(called("Task", {"prompt": "look"}, report)).of("identifier")]
 
@@ -232,6 +233,7 @@ def test_a_report_names_places_without_line_numbers():
         "Step 1: `check()`",
         "It fails in `lock.py` of it.",
         "`crane` listens on harbour.example:8080, shifts 6-14, line 7 of `plan.py`.",
+        "The lock opens at 10:30-11:00 and 14:00–16:30.",
     ]
 
 

@@ -48,9 +48,11 @@ _TAGGED = regex(r"\A</?[a-z][\w-]*>|</[a-z][\w-]*>\Z")
 """A line with a tag at its start or end is what a program added to a report, such as its usage."""
 
 _LINE_NUMBERS = regex(
-    r"(?<=\w):[0-9]{1,7}[-–][0-9]{1,7}\b|\s?(?:\(|\bat )?\blines? [0-9]{1,7}(?:(?:[-–]|, | and )[0-9]{1,7})+\b\)?"
+    r"(?<=[^\W\d]):[0-9]{1,7}[-–][0-9]{1,7}\b(?!:)|\s?(?:\(|\bat )?\blines? [0-9]{1,7}(?:(?:[-–]|, | and )[0-9]{1,7})+\b\)?"
 )
-"""Line numbers from where to where: of 144 in recorded reports, later calls read from 3, and as many near by as by chance."""
+"""Line numbers from where to where: of 144 in recorded reports, later calls read from 3, and as many near by as by chance.
+
+A time has a digit in front of its colon: "10:30-11:00"."""
 
 _DONE_FACTOR = 2.5
 """How much more a row is worth that says what came of a call which did something."""
