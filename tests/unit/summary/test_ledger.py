@@ -491,6 +491,7 @@ def test_a_commit_says_more_than_a_total_and_a_total_more_than_an_arrow_or_an_ad
             "Traceback",
         ),
         ("pier.c:4: error: no rope\nmake: *** [Makefile:2: all] Error 1", "no rope", "make:"),
+        ("Command failed with exit code 2\nError: no such berth", "no such berth", "Command failed"),
     ],
 )
 def test_what_went_wrong_is_kept_rather_than_how_often_or_in_which_program(output, wanted, unwanted):
@@ -755,6 +756,17 @@ def test_a_notice_of_ours_in_front_of_a_result_is_no_value_of_it(name: str, noti
 
 
 @pytest.mark.parametrize(
+    "cause",
+    ["Command failed: permission denied on /srv/pier", "404 error: /berths/12 is gone", "Process exited: error in m"],
+)
+def test_a_line_around_an_error_that_says_the_cause_is_kept(cause: str) -> None:
+    """What stands behind the colon is no count and no program."""
+    output = f"{cause}\nRuntimeError: the upload failed"
+    told = texts(read(called("Bash", {"command": "make check"}, output, is_error=True)), "error")
+    assert told == [cause, "RuntimeError: the upload failed"]
+
+
+@pytest.mark.parametrize(
     ("said", "is_constraint"),
     [
         ("Why must it be blue?", False),
@@ -768,6 +780,15 @@ def test_a_notice_of_ours_in_front_of_a_result_is_no_value_of_it(name: str, noti
         ("不要改动接口，好吗？", True),
         ("能不能不要改动接口？", True),
         ("It must be blue.", True),
+        ("The file must stay below 5 MB, okay?", True),
+        ("We cannot use Redis, so what else is there?", True),
+        ("My limit is at most 200 EUR a night; do you have a room?", True),
+        ("我对花生过敏，不能吃坚果，有什么推荐？", True),
+        ("预算不能超过5000元，行吗？", True),
+        ("Why must it be blue, and since when?", False),
+        ("So do we need to be there at nine, or later?", False),
+        ("If it must be blue, which blue?", False),
+        ("是否应该买门票，你知道吗？", False),
     ],
 )
 def test_a_question_constrains_only_where_it_asks_for_something(said: str, is_constraint: bool) -> None:

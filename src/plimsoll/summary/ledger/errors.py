@@ -43,10 +43,10 @@ _PLACED = regex(r"\s{0,8}[\w./\\-]{1,200}[:(][0-9]{1,7}[:,)0-9]{0,16}:? (?:fatal
 """An error of a compiler, whose message may end as a line of code does."""
 
 _AROUND = regex(
-    r"^\W*[0-9]+ (?:errors?|fail|warnings?)|could not compile|due to [0-9]+ previous error"
+    r"^\W*[0-9]+ (?:errors?(?!: \S)|fail|warnings?)|could not compile|due to [0-9]+ previous error"
     r"|^npm (?:ERR!|error) (?!.*\w(?:Error|Exception)\b)"
     r"|Traceback \(most recent call last\)|^\w*make(?:\[[0-9]+\])?: \*\*\*|^error Command failed"
-    r"|^\W*(?:command|process) (?:failed|exited)",
+    r"|^\W*(?:command|process) (?:failed|exited)(?!: \S)",
     re.IGNORECASE,
 )
 """How many errors there were, or in which program: what a line says that stands around an error."""

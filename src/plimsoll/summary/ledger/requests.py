@@ -62,6 +62,15 @@ _ORDERS = regex(
 )
 """The start of a clause in a sentence that is a directive whatever is in front of it, unlike "without" or "only"."""
 
+_WONDERS = regex(
+    r"\A\W{0,3}(?:(?:and|but|so|ok(?:ay)?|well|then|also),? ){0,3}(?:(?:why|what|when|where|who|whose|which|whether|how|if)\b"
+    r"|(?:is|are|was|were|do|does|did|has|had|have|can|could|would|will|should|must|may)(?:n?['’]t)?"
+    r" (?:i|we|you|he|she|it|they|there|this|that|these|those|the|an?|my|our|your)\b)"
+    r"|什么|为何|怎么|哪|谁|吗|是否|是不是|多少|如果|要是",
+    re.IGNORECASE,
+)
+"""What asks or supposes in front of the last comma of a question; else it says what is so: "It must be blue, okay?"."""
+
 _CLAUSE_EN = regex(r"[,;:!.][\s]{1,3}(?=[A-Za-z])|\s[–—-]\s")
 _INJECTED = regex(
     r"<(system-reminder|environment_context|user_instructions|command-[a-z]{1,20}|local-command-[a-z]{1,20}|INSTRUCTIONS"
@@ -201,8 +210,11 @@ def _constraints(text: str, position: int, note: str) -> Iterator[Fact]:
 
 
 def _only_asks(sentence: str) -> bool:
-    """Return whether a sentence is a question that asks for nothing to be done: "Why must it be blue?"."""
-    return sentence.rstrip("\"'”’*_) ").endswith(("?", "？")) and not instruction_in(sentence)
+    """Return whether a question neither asks for something to be done nor says what must be: "Why must it be blue?"."""
+    if not sentence.rstrip("\"'”’*_) ").endswith(("?", "？")) or instruction_in(sentence):
+        return False
+    said = sentence[: max(0, *map(sentence.rfind, ",，;；"))]
+    return _WONDERS.search(said) is not None or not constrains(said)
 
 
 def _constraining(sentence: str) -> Iterator[str]:
