@@ -41,12 +41,16 @@ def header_above(text: str, start: int, end: int) -> str:
 def _last_table(text: str, block: int, first: int) -> int:
     """Where the last of the tables in a block begins that a row is in: one may stand directly below another.
 
-    The first line has no number; the line above it has, and so has the one below it, in other columns or in several.
+    The first line has a name for each column and no number; the line above it has, and so has the one below it, in other columns
+    or in several.
     """
     begins = block
     for found in _NO_NUMBERS.finditer(text, block, first):
         if found.start() > block:
             separator = separator_in(found[0])
+            names = fields_of(found[0], separator, found[0])
+            if len(set(names)) < len(names) or "" in names:
+                continue
             above = text[text.rfind("\n", 0, found.start() - 1) + 1 : found.start() - 1]
             stop = text.find("\n", found.end() + 1)
             below = text[found.end() + 1 : stop if stop >= 0 else len(text)]

@@ -153,6 +153,16 @@ def test_a_row_without_its_number_is_no_header() -> None:
         assert header_above(text, text.index("Skua"), len(text)) == "name,age,port"
 
 
+@pytest.mark.parametrize("unknown", ["", "n/a", "-"])
+def test_a_row_without_any_of_its_numbers_is_no_header(unknown: str) -> None:
+    """What is said of several columns alike, or not at all, names none of them."""
+    rows = [
+        f"{name},{at},{at * 3},{at + 60}" for at, name in enumerate(["Sula", "Lomvi", "Terne", "Skua", "Alk", "Ibis"])
+    ]
+    text = "\n".join(["name,age,length,draught", *rows[:3], f"Erne,{unknown},{unknown},{unknown}", *rows[3:]])
+    assert header_above(text, text.index("Alk"), len(text)) == "name,age,length,draught"
+
+
 @pytest.mark.parametrize(
     "line",
     ["|" * 100_000, "a,b" * 30_000 + "7", "| a " * 25_000, "a " * 50_000 + "|"],
