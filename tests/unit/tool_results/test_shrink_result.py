@@ -159,6 +159,22 @@ def test_a_search_names_a_file_once_where_hits_leave_out_a_folder_that_context_h
     assert "\n:63: lift()" in text
 
 
+@pytest.mark.parametrize(
+    ("lines", "files"),
+    [
+        (["mod.py:{k}: lift()", "/srv/other/mod.py:{k}: lower()"], 2),
+        (["mod.py:{k}: lift()", "/srv/x/mod.py-{k}- lower()", "/srv/y/mod.py-{k}- turn()"], 3),
+        (["/srv/a/mod.py-{k}- turn()", "a/mod.py:{k}: lift()", "mod.py:{k}: lower()"], 2),
+    ],
+)
+def test_a_file_of_a_search_never_gets_the_path_of_another(lines: list[str], files: int):
+    """Files of one name, where the one is found with its whole path, where two have it, or where a folder tells them apart."""
+    text = shrink("\n".join(line.format(k=k) for k in range(3, 90) for line in lines), 400).text
+
+    assert f"{87 * len(lines)} hits in {files} files" in text
+    assert re.search(r"^mod\.py\b", text, re.MULTILINE)
+
+
 def test_diffs_keep_changes_before_context():
     """Every file and change stays, and context is dropped."""
     text = shrink(DIFF, 600).text

@@ -231,7 +231,7 @@ def _look_at_search(lines: Lines) -> Look:
     seen: Counter[str] = Counter()
     ranked, current, hits = [], 0, 0
     places = [hit[1] if (hit := _HIT.match(line)) else "" for line in lines]
-    if names := _names_in_full(places):
+    if names := _names_in_full(lines, places):
         lines = [f"{names.get(place, place)}{line[len(place) :]}" for line, place in zip(lines, places, strict=True)]
         places = [names.get(place, place) for place in places]
     for line, place in zip(lines, places, strict=True):
@@ -246,14 +246,16 @@ def _look_at_search(lines: Lines) -> Look:
     return Look(_with_errors(ranked, lines, _ERRORS_OF_SEARCH), facts, lines=lines if names else None, places=places)
 
 
-def _names_in_full(places: Sequence[str]) -> dict[str, str]:
-    """The whole paths of files named with and without the folder searched in: Claude Code leaves it out of hits only."""
-    names, ends = frozenset(places) - {""}, list[tuple[str, str]]()
-    for name in names:
-        parts = name.split("/") if name[:1] == "/" else []
-        ends += [(name, end) for at in range(1, len(parts)) if (end := "/".join(parts[at:])) in names]
+def _names_in_full(lines: Lines, places: Sequence[str]) -> dict[str, str]:
+    """The whole paths of files named without the folder searched in: Claude Code leaves it out of hits, but not of context."""
+    found = {(place, line[len(place)]) for line, place in zip(lines, places, strict=True) if place}
+    whole = {name for name, _ in found if name[:1] == "/" and (name, ":") not in found}
+    short, cuts = {name for name, _ in found} - whole, ((name, name.split("/")) for name in whole)
+    ends = [(name, end) for name, cut in cuts for at in range(1, len(cut)) if (end := "/".join(cut[at:])) in short]
+    first, last = min(whole, default=""), max(whole, default="")
     folders = Counter(name.removesuffix(end) for name, end in ends)
-    searched = max(folders, key=lambda folder: (folders[folder], folder), default="")
+    above = [folder for folder in folders if first.startswith(folder) and last.startswith(folder)]
+    searched = max(above, key=lambda folder: (folders[folder], -len(folder)), default=None)
     return {end: name for name, end in ends if name == f"{searched}{end}"}
 
 
