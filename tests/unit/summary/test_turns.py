@@ -78,11 +78,18 @@ def test_a_mail_is_said_by_who_wrote_it_on_its_day() -> None:
 
 @pytest.mark.parametrize("more", ["", "Date: 3 May\n", "Date: 3 May\n\n"])
 def test_a_journey_is_no_mail(more: str) -> None:
-    """Where it ends is said by the user: only an address or a subject makes lines the header of a mail."""
+    """Where it ends is said by the user: only what mails alone have makes lines the header of a mail."""
     (turn,) = turns(f"From: Lisbon\nTo: Porto\n{more}With two bikes, never by bus.")
 
     assert "To: Porto" in turn.text
     assert "never by bus" in turn.text
+
+
+@pytest.mark.parametrize("line", ["Sent: 4 May", "Cc: Eve", "Reply-To: Eve", "Gesendet: 4. Mai", "发送时间：5月4日"])
+def test_a_line_that_mails_alone_have_makes_a_mail(line: str) -> None:
+    """Who wrote it says what it says, also without a subject and an address."""
+    (turn,) = turns(f"From: Ben\n{line}\nTo: Ann\n\nI pay 400 of the rent.")
+    assert (turn.name, turn.text) == ("Ben", "Ben: I pay 400 of the rent.")
 
 
 def test_a_chat_exported_line_by_line_is_summarised_by_day_and_speaker(counter: Any) -> None:

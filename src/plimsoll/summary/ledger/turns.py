@@ -32,8 +32,9 @@ _MAIL_DAY = regex(
     r"^(?:Date|Sent|Datum|Gesendet|Fecha|Enviado|Дата|日期|发送时间) ?[:：] ?([^\n]+)", re.IGNORECASE | re.MULTILINE
 )
 _MAIL_SUBJECT = regex(r"^(?:Subject|Betreff|Asunto|Objet|Тема|主题) ?[:：] ?([^\n]*)", re.IGNORECASE | re.MULTILINE)
+_OF_MAILS = regex(r"^(?:B?cc|Sent|Reply-To|Gesendet|Enviado|抄送|发送时间) ?[:：]", re.IGNORECASE | re.MULTILINE)
 _REPLY = regex(r"(?:re|aw|fwd?|wg)\b", re.IGNORECASE)
-"""The header of a mail, and of it what names the day and the subject; that of a reply says nothing new."""
+"""The header of a mail; of it the day, the subject, and what no journey has; the subject of a reply says nothing new."""
 
 _LINES_MIN = 3
 """Labelled lines, most of all lines and one of the labels at least twice, that make a message a transcript."""
@@ -95,8 +96,8 @@ def _by_line(lines: Sequence[str], labelled: Sequence[tuple[int, re.Match[str]]]
 
 
 def _is_letter(mail: re.Match[str]) -> bool:
-    """Whether a header has an address or a subject: a journey has a start, an end and a date too."""
-    return "@" in mail[0] or _MAIL_SUBJECT.search(mail["rest"]) is not None
+    """Whether a header has what mails alone have: a journey has a start, an end and a date too."""
+    return "@" in mail[0] or any(field.search(mail["rest"]) is not None for field in (_MAIL_SUBJECT, _OF_MAILS))
 
 
 def _letter(mail: re.Match[str], text: str) -> SpeakerTurn:
