@@ -99,7 +99,7 @@ def answer_to(call: ToolCall, words: str) -> dict[str, Any] | None:
 
 
 class Among:
-    """The messages that exchanges are of."""
+    """The whole sequence of messages that exchanges are parts of, for what only all of it tells."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self.messages = messages

@@ -141,7 +141,7 @@ def language_of(text: str) -> Literal["en", "zh"]:
 
 def han_chars(text: str) -> int:
     """The number of Han characters of a text; 0 if there is half as much kana, because then it is Japanese."""
-    if text.isascii():  # which spares the class, as in `summary.scripts`
+    if text.isascii():  # most texts are, and need no search
         return 0
     han = sum(map(len, _HAN.findall(text)))
     return han if 2 * sum(map(len, _KANA.findall(text))) < han else 0
