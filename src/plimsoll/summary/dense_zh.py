@@ -244,14 +244,16 @@ def attributes(facts: Sequence[Fact], named: re.Pattern[str], whole: str) -> dic
     Found as what is left of questions without names and function words, when it also stands behind 的, as attributes do.
     """
     asked = "\n".join([piece for fact in facts for piece in _asking(fact.text)])
-    runs = _runs(named.sub(" ", asked))
-    in_runs, counted = "\n".join(runs), dict.fromkeys(COMMON_ATTRIBUTES, _ASKED_MIN * 4)
+    in_runs, counted = "\n".join(_runs(named.sub(" ", asked))), dict.fromkeys(COMMON_ATTRIBUTES, _ASKED_MIN * 4)
     behind = Counter([after[:size] for after in _BEHIND.findall(whole) for size in range(2, len(after) + 1)])
     learnt = [noun for noun, count in behind.items() if count >= 2 and noun not in counted]
     counted.update((noun, 0) for noun in learnt if in_runs.count(noun) >= _ASKED_MIN)
     for noun in counted:
-        if noun in in_runs:  # a run counts once, however often it has the noun
-            counted[noun] += sum([noun in run for run in runs])
+        at = in_runs.find(noun)
+        while at >= 0:  # a run counts once, however often it has the noun
+            counted[noun] += 1
+            end = in_runs.find("\n", at)
+            at = in_runs.find(noun, end) if end >= 0 else -1
     return {noun: count for noun, count in counted.items() if count >= _ASKED_MIN}
 
 

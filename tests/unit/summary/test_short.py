@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from plimsoll.message import text_message
-from plimsoll.summary import dense, dense_zh
+from plimsoll.summary import dense, dense_zh, names_zh
 from plimsoll.summary.ledger import Ledger, extend
 from plimsoll.summary.ledger.fact import LIST, Fact
 from plimsoll.summary.listening import listen, taken_up
@@ -194,3 +194,13 @@ def test_a_recommended_title_is_worth_more_than_a_praised_one() -> None:
     factors = {statement.text[:2]: statement.factor for statement in dense_zh.statements(told, [])}
 
     assert factors["我推"] > 4 * factors["《解"]
+
+
+def test_what_questions_ask_for_is_counted_once_in_each_run_of_characters() -> None:
+    """An attribute is what several questions have, not what one repeats; it stands behind 的 too."""
+    told = "塔的塔高是九丈。桥的塔高是三丈。塔的船号是甲。桥的船号是乙。"
+    questions = ["塔高塔高塔高是什么？", "塔高是什么？", *["船号是什么？"] * 3]
+    facts = [fact(text) for text in (*questions, told)]
+    found = dense_zh.attributes(facts, names_zh.one_of([]), "\n".join([*questions, told]))
+    assert found["船号"] == 3
+    assert "塔高" not in found
