@@ -199,11 +199,13 @@ def test_what_an_agent_writes_into_a_note_or_a_message_counts_as_said(tool: str,
     [
         ("web_search", "query", "the tide tables of the harbour of Rijswijk in 2021, because the old ones are wrong"),
         ("run_query", "text", "SELECT name, berth_id, draught_cm FROM ships WHERE berth_id = 4711 ORDER BY name"),
+        ("search_notes", "text", "We decided on the east quay: the root cause of the leak is the seal of pump 7."),
+        ("take_note", "text", "The fix is bolt 7 of pump 3."),
         ("create_file", "content", "The harbour of Rijswijk has 14 berths, which is because the 15th was closed."),
     ],
 )
 def test_what_an_agent_asks_or_puts_in_a_file_is_no_finding(tool: str, field: str, text: str) -> None:
-    """Queries are no statements, and what stands in a file is there to be read."""
+    """Queries and a few words are no statements, and what stands in a file is there to be read."""
     arguments = {field: text, **({"path": "harbour.md"} if tool == "create_file" else {})}
     run = [text_message("user", "Look after the harbour."), *called(tool, arguments, "ok")]
     assert _read(run).of("decision") == ()

@@ -794,3 +794,12 @@ def test_a_line_around_an_error_that_says_the_cause_is_kept(cause: str) -> None:
 def test_a_question_constrains_only_where_it_asks_for_something(said: str, is_constraint: bool) -> None:
     """What people wonder about is no order, also where it has the words of one."""
     assert bool(texts(read([text_message("user", f"Mend the header. {said}")]), "constraint")) is is_constraint
+
+
+@pytest.mark.parametrize(
+    "rest", ["still have to be painted", "have yet to arrive", "are not done yet", "are still missing"]
+)
+def test_what_is_said_to_be_missing_is_open_work(rest: str) -> None:
+    """There are many words for it."""
+    said = f"The hulls of berth 12 {rest}."
+    assert texts(read([text_message("user", "Go on."), text_message("assistant", said)]), "work") == [said]
