@@ -138,18 +138,18 @@ def _read(texts: Sequence[str]) -> list[tuple[list[tuple[str, int]], bool]]:
 
     Readings are kept: a conversation is rendered again and again, with little more said.
     """
-    lines = Lines(texts)
+    joined = JoinedTexts(texts)
     names: list[list[tuple[str, int]]] = [[] for _ in texts]
     for pattern, score, needed in _SOURCES:
-        for place in lines.holding(needed):
+        for place in joined.holding(needed):
             found = flat(pattern.findall(texts[place]))
             whole = found if pattern is TITLE else (_TRIM.sub("", name.strip()).partition("的")[0] for name in found)
             names[place] += [(name, score) for name in whole]
-    asking = {place for place in lines.holding(_ASKS_NAMES) if QUESTION.search(texts[place]) is not None}
+    asking = {place for place in joined.holding(_ASKS_NAMES) if QUESTION.search(texts[place]) is not None}
     return [(found, place in asking) for place, found in enumerate(names)]
 
 
-class Lines:
+class JoinedTexts:
     """Texts that are searched all at once, which takes a fraction of the time of searching each."""
 
     def __init__(self, texts: Sequence[str]) -> None:
