@@ -221,7 +221,7 @@ class SummaryWriter:
 
     def _framed(self, text: str, reason: str, facts: int = 1) -> SummaryMessage:
         wrapped = self._wrapped(text)
-        upper_by_lines(self.view.counter, wrapped)  # its lines were counted when it was rendered
+        upper_by_lines(self.view.counter, wrapped)  # fills the cache for the next count: most of its lines are known
         message = text_message(self.task.policy.summary_role, wrapped)
         return SummaryMessage(
             message=message, text=text, tokens=self.view.count_message(message), facts=facts, reason=reason

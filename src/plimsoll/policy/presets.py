@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypedDict
 
-from plimsoll.light.typed_dict import TypedDict
 from plimsoll.policy.budget import Level, LoadLines, Mark
 
 Step: TypeAlias = Literal["collapse", "offload", "clip", "summarise", "window", "ledger"]

@@ -20,7 +20,7 @@ _GAIN_MIN = -0.02
 
 
 def ranked(candidates: Sequence[Candidate], chars: int, overhead: int, heading: int) -> list[Item]:
-    """Return the best statements in up to `chars` characters, best first.
+    """Return the best statements, best first, until they have `chars` characters: the last may go beyond, and so do headings.
 
     Each costs `overhead` characters beyond its text, and `heading` more if none is chosen under its heading.
     Greedy by what a statement adds for its length; repeated words add little. Lazy evaluation keeps it near linear.

@@ -84,8 +84,6 @@ _MEDIA = regex(r"\[[a-z ]{0,20}(?:image|photo|picture)[a-z ]{0,20}: (?:an? (?:ph
 """How a picture's caption begins in a transcript."""
 
 _NAME = regex(r"(?<=[a-z,] )[A-Z][\w'&]+|\"[^\"]{2,60}\"")
-
-
 _ELLIPSIS = regex(
     r"(?:i|we|you|he|she|it|they)(?: (?:do|did|does|can|could|will|would|have|has|had|am|is|are|was|were)|['’](?:d|ll))(?:,|\Z)",
     re.IGNORECASE,
@@ -178,18 +176,12 @@ def _pieces(facts: Sequence[Fact], talk: Talk, places: Iterable[int]) -> Iterato
                     SIGNS["list"] * (fact.state == LIST),
                 )
                 subject = ""
-                if has_digit(short.text) and _REFERS.match(
-                    raw.lstrip()
-                ):  # a value of what it does not name: "It cost £42"
+                # A value of what it does not name: "It cost £42".
+                if has_digit(short.text) and _REFERS.match(raw.lstrip()):
                     before = shortened(parts[clause - 1] if clause else _sentence_before(facts, place))
                     subject = before if len(before) <= _SUBJECT_CHARS_MAX else ""
                 order = (fact.position, place, clause)
                 yield _Piece(short, shown, speaker, order, exp(sum(signs)), subject)
-
-
-def _names_what_was_asked(piece: _Piece) -> bool:
-    """Whether one word answers a question that stands in front of it: a name, mostly."""
-    return piece.shown != piece.short.text and any(word not in GENERIC for word in piece.short.words)
 
 
 def _sentence_before(facts: Sequence[Fact], place: int) -> str:
