@@ -204,3 +204,9 @@ def test_what_questions_ask_for_is_counted_once_in_each_run_of_characters() -> N
     found = dense_zh.attributes(facts, names_zh.one_of([]), "\n".join([*questions, told]))
     assert found["船号"] == 3
     assert "塔高" not in found
+
+
+def test_a_title_is_a_topic_whatever_characters_it_has() -> None:
+    """In its marks a name has commas, or words that other names are no topics for."""
+    told = ["你知道《你好，李焕英》吗？", "知道，《你好，李焕英》是2021年的电影。", "《你好，李焕英》票房很高。"]
+    assert names_zh.topics(list(map(fact, told))) == ["你好，李焕英"]
