@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+from anthropic import Anthropic
+from openai import OpenAI
 
 from loopback.server import Provider
 
@@ -43,6 +45,9 @@ def test_code_runs(path, tmp_path, monkeypatch):
             monkeypatch.setenv(f"{company}_API_KEY", "none")
         for line, block in blocks(path):
             exec(compile("\n" * (line - 1) + block, place(path), "exec"), namespace)
+        for made in namespace.values():
+            if isinstance(made, (OpenAI, Anthropic)):
+                made.close()  # a process that ends closes them, this one goes on
     assert provider.refused == []
     assert bool(provider.bodies) == ("client." in path.read_text(encoding="utf-8"))
 
