@@ -18,7 +18,7 @@ from plimsoll.compaction.view_message import ViewExchange, ViewMessage
 from plimsoll.compaction.working_view import WorkingView
 from plimsoll.formats.exchange import speaks
 from plimsoll.formats.rules import RULES
-from plimsoll.formats.served import served_answer
+from plimsoll.formats.served import served_answer, served_call
 from plimsoll.formats.wire import json_text
 from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.message import Message, Opaque, Part, Text, ToolResult, Wire, text_message
@@ -131,15 +131,25 @@ def _mark_opaque_parts(room: _Room) -> None:
 
 
 def _opaque_groups(view: WorkingView, exchange: ViewExchange) -> list[_Group]:
-    """The groups of opaque parts worth replacing by a marker, the largest first."""
+    """The groups of opaque parts worth replacing by a marker, the largest first. Calls that wait for their result are none."""
     places: dict[str | Place, list[Place]] = {}
     for number, entry in enumerate(exchange.entries):
         for index, part in enumerate(entry.message.parts if entry.message.role in ("user", "assistant") else ()):
             if isinstance(part, Opaque):
                 key = served_answer(part) or part.wire.get("approval_request_id") or part.wire.get("id")
                 places.setdefault(key if isinstance(key, str) else (number, index), []).append((number, index))
-    groups = [(sum(_tokens_at(view, exchange, place) for place in found), tuple(found)) for found in places.values()]
+    groups = [
+        (sum(_tokens_at(view, exchange, place) for place in found), tuple(found))
+        for found in places.values()
+        if not _waits(exchange, found)
+    ]
     return sorted((group for group in groups if group[0] >= MARKED_TOKENS_MIN), key=lambda group: (-group[0], group[1]))
+
+
+def _waits(exchange: ViewExchange, places: Sequence[Place]) -> bool:
+    """True for a call that the provider runs itself and that has no result: the provider goes on with it as it is."""
+    parts = [exchange.entries[number].message.parts[index] for number, index in places]
+    return len(parts) == 1 and served_call(parts[0]) is not None
 
 
 def _tokens_at(view: WorkingView, exchange: ViewExchange, place: Place) -> int:

@@ -31,6 +31,8 @@ _BLOCKS: Final[dict[FormatName, str]] = {
 }
 """Types of blocks that only one format has."""
 _BLOCK_FORMATS: Final = {kind: format for format, kinds in _BLOCKS.items() for kind in kinds.split()}
+_MARKS: Final = frozenset({"cache_control", "citations"})
+"""Fields of a text block that only Anthropic defines, though routers take them in other formats too."""
 _EXCHANGED: Final = ("tool_use", "tool_result")
 _CLAUDE: Final = regex(r"(?:[a-z-]{2,12}\.){0,2}claude-")
 """Names of Claude in Anthropic's API and in clouds with its format. Routers, which use other formats, prefix a path."""
@@ -79,9 +81,9 @@ NO_CONTEXT: Final = RequestContext()
 def detect(messages: Sequence[Wire], context: RequestContext = NO_CONTEXT) -> FormatName:
     """The format of the messages: that of the first message that fits only one. Takes linear time.
 
-    If there is no such message, the tools, a system text, cache markers and the name of the model decide, in this order.
-    Without any of them, messages of a role and text, and an empty list, are `openai-chat`. Raises FormatError, with the
-    position, if a message fits no format and no message decides.
+    If there is no such message, the tools, a system text, cache markers or citations, and the name of the model decide, in
+    this order. Without any of them, messages of a role and text, and an empty list, are `openai-chat`. Raises FormatError,
+    with the position, if a message fits no format and no message decides.
     """
     unknown: int | None = None
     for position, wire in enumerate(messages):
@@ -97,7 +99,7 @@ def detect(messages: Sequence[Wire], context: RequestContext = NO_CONTEXT) -> Fo
         return found
     if any(map(_is_system, messages)):
         return "openai-chat"
-    marked: FormatName | None = "anthropic" if any(map(_has_cache_marker, messages)) else None
+    marked: FormatName | None = "anthropic" if any(map(_is_marked, messages)) else None
     return marked or context.likely_format() or "openai-chat"
 
 
@@ -169,10 +171,10 @@ def _format_of_content(content: object) -> FormatName | None:
     return None
 
 
-def _has_cache_marker(wire: Wire) -> bool:
+def _is_marked(wire: Wire) -> bool:
     content = wire.get("content")
     blocks = content if isinstance(content, list) else []
-    return any(isinstance(block, dict) and "cache_control" in block for block in blocks)
+    return any(isinstance(block, dict) and not _MARKS.isdisjoint(block) for block in blocks)
 
 
 def _is_system(wire: Wire) -> bool:

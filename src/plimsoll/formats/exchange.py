@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
+from plimsoll.formats.media import media_of
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.served import served_answer, served_call
 from plimsoll.formats.text_tools import marked_outputs
@@ -59,10 +60,18 @@ def open_calls(parts: Iterable[Part], *, newest: bool = False) -> OpenCalls[Tool
 NO_RESULT = "[No result: the call was interrupted or its result was not recorded.]"
 
 
+_NO_PICTURE = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mNgAAAAAgAB5Sfe/AAAAABJRU5ErkJggg=="
+)
+"""A picture of one black pixel, where nothing but a picture is an answer."""
+
+
 def placeholder(call: ToolCall) -> ToolResult:
     """A placeholder result of the type that answers the call."""
     wire = answer_to(call, NO_RESULT)
-    return ToolResult(call_id=call.id, name=call.name, content=NO_RESULT, is_error=True, wire=wire)
+    medium = None if wire is None or not isinstance(wire.get("output"), dict) else media_of(wire["output"])
+    media = () if medium is None else (medium,)
+    return ToolResult(call_id=call.id, name=call.name, content=NO_RESULT, is_error=True, media=media, wire=wire)
 
 
 def is_legacy(call: ToolCall) -> bool:
@@ -77,25 +86,17 @@ def answers_by_name(result: ToolResult) -> bool:
 
 def answer_to(call: ToolCall, words: str) -> dict[str, Any] | None:
     """An output item with this text, for calls that require their own output type; None for all others."""
-    kind, named = (call.wire or {}).get("type"), {"call_id": call.id}
-    match kind:
-        case "custom_tool_call":
-            return {"type": "custom_tool_call_output", **named, "output": words}
-        case "local_shell_call":
-            return {"type": "local_shell_call_output", "id": call.id, **named, "output": words}
-        case "shell_call":
-            outcome = {"type": "exit", "exit_code": 1}
-            return {
-                "type": "shell_call_output",
-                **named,
-                "output": [{"stdout": "", "stderr": words, "outcome": outcome}],
-            }
-        case "apply_patch_call":
-            return {"type": "apply_patch_call_output", **named, "status": "failed", "output": words}
-        case "program":
-            return {"type": "program_output", "id": call.id, **named, "result": words, "status": "incomplete"}
-        case _:
-            return None
+    kind = str((call.wire or {}).get("type"))
+    said: dict[str, Any] = {
+        "custom_tool_call": {"output": words},
+        "local_shell_call": {"id": call.id, "output": words},
+        "shell_call": {"output": [{"stdout": "", "stderr": words, "outcome": {"type": "exit", "exit_code": 1}}]},
+        "apply_patch_call": {"status": "failed", "output": words},
+        "computer_call": {"output": {"type": "computer_screenshot", "image_url": _NO_PICTURE}},
+        "tool_search_call": {"type": "tool_search_output", "execution": "client", "status": "completed", "tools": []},
+        "program": {"id": call.id, "result": words, "status": "incomplete"},
+    }
+    return {"type": f"{kind}_output", "call_id": call.id, **said[kind]} if kind in said else None
 
 
 class Among:

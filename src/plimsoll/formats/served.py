@@ -6,9 +6,10 @@ were made beside it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
-from plimsoll.message import Opaque, Part, Wire
+from plimsoll.message import Message, Opaque, Part, Wire
 
 _CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use", "mcp_approval_request"})
 _ANSWER: Final = "mcp_approval_response"
@@ -38,6 +39,12 @@ def served_call(part: Part) -> str | None:
 def served_answer(part: Part) -> str | None:
     """`answered_in` of an opaque part; None for any other part."""
     return answered_in(part.wire) if isinstance(part, Opaque) else None
+
+
+def served_ids(messages: Iterable[Message]) -> frozenset[str]:
+    """The ids of all calls in messages that the provider runs itself."""
+    calls = (served_call(part) for message in messages for part in message.parts)
+    return frozenset(id for id in calls if id is not None)
 
 
 def _id(wire: Wire, field: str) -> str | None:

@@ -18,6 +18,7 @@ from plimsoll.compaction.settle import Sending, is_ready, unanswered
 from plimsoll.compaction.tally import RESTING_MESSAGES, Tally
 from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.formats.format import Format
+from plimsoll.formats.served import served_ids
 from plimsoll.light.dataclass import dataclass, field, replace
 from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.message import Message, Wire
@@ -346,10 +347,12 @@ class ViewState:
         self, state: Mapping[str, Any], entries: Sequence[ViewMessage], history: Mapping[int, Message]
     ) -> HistoryNormalizer:
         """Restore the normalizer that was stored with a view."""
+        served = served_ids(entry.message for entry in entries)
+        waiting = {id: number for id, number in state.get("served", {}).items() if id in served}
         return HistoryNormalizer.of_dict(
             self.format,
             self.count_message,
-            {**state, "held": [position for position in state["held"] if position in history]},
+            {**state, "held": [position for position in state["held"] if position in history], "served": waiting},
             seen_ids=(call.id for entry in entries for call in entry.message.calls),
             unanswered=unanswered(entries, self.format),
             is_ready=is_ready(entries, self.format),

@@ -208,3 +208,47 @@ def test_the_call_that_carries_a_signature_leaves_last() -> None:
         kept = next(message["tool_calls"] for message in view if "tool_calls" in message)
         assert len(kept) < len(calls)
         assert kept[0] == calls[0]
+
+
+def run_beside(number: int, *, code: str, result: str) -> list[Wire]:
+    """A turn in which code that the provider runs calls our own tool, and goes on with its result."""
+    runs = {"type": "server_tool_use", "id": f"srvtoolu_{number}", "name": "code_execution", "input": {"code": code}}
+    caller = {"type": "code_execution_20250825", "tool_id": f"srvtoolu_{number}"}
+    reads = {"type": "tool_use", "id": f"toolu_{number}", "name": "read", "input": {"path": "a.py"}, "caller": caller}
+    ran = {"type": "code_execution_result", "stdout": WORDS, "stderr": "", "return_code": 0, "content": []}
+    return [
+        {"role": "user", "content": f"question {number}: {WORDS}"},
+        {"role": "assistant", "content": [runs, reads]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": result}]},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "code_execution_tool_result", "tool_use_id": f"srvtoolu_{number}", "content": ran},
+                {"type": "text", "text": WORDS},
+            ],
+        },
+    ]
+
+
+@pytest.mark.parametrize("code", [WORDS, WORDS * 8])
+@pytest.mark.parametrize("result", [WORDS, WORDS * 20])
+def test_the_result_of_code_that_waited_has_its_call_or_is_text(code: str, result: str) -> None:
+    """Whatever a compaction did to code that waits for our tool, the code's result is sent behind it, or as text."""
+    turns = [run_beside(number, code=code, result=result) for number in range(6)]
+
+    with plimsoll.open(store="memory:", format="anthropic", max_tokens=700) as session:
+        for message in (message for turn in turns for message in turn):
+            session.append(message)
+            view = session.view()
+
+            assert plimsoll.validate(view, format="anthropic") == []
+        assert len(session.compactions()) > 2
+
+
+def test_code_that_waits_for_a_tool_is_not_shortened_while_other_parts_can_be() -> None:
+    """The provider goes on with code by the call in it: only what has its result makes room."""
+    turn = run_beside(1, code=WORDS * 2, result=WORDS * 20)[:3]
+
+    view = plimsoll.fit(turn, max_tokens=400, format="anthropic").messages
+
+    assert view[1] == turn[1]

@@ -232,10 +232,23 @@ def test_a_placeholder_answers_in_the_kind_of_its_call() -> None:
             "operation": {"type": "delete_file", "path": "x"},
         }
     )
-    view = plimsoll.fit([opening("openai-responses"), *calls], max_tokens=10_000, format="openai-responses").messages
+    calls.append(
+        {
+            "type": "computer_call",
+            "call_id": "e",
+            "id": "cu_1",
+            "pending_safety_checks": [],
+            "status": "completed",
+            "action": {"type": "screenshot"},
+        }
+    )
+    calls.append({"type": "tool_search_call", "call_id": "f", "execution": "client", "arguments": {"query": "x"}})
+    fitted = plimsoll.fit([opening("openai-responses"), *calls], max_tokens=10_000, format="openai-responses")
+    view = fitted.messages
 
-    kinds = {"shell_call_output", "program_output", "custom_tool_call_output", "apply_patch_call_output"}
-    assert {item["type"] for item in view[-4:]} == kinds
+    expected = [{"tool_search_call": "tool_search"}.get(call["type"], call["type"]) + "_output" for call in calls]
+    assert [item["type"] for item in view[-len(calls) :]] == expected
+    assert fitted.report.tokens_after == plimsoll.count_tokens(view, format="openai-responses")
     proof.sdk_accepts(view, "openai-responses")
 
 
