@@ -35,7 +35,6 @@ class SdkObject(Protocol):
 
     def model_dump(self) -> dict[str, Any]:
         """The object as JSON values."""
-        ...
 
 
 MessageLike: TypeAlias = Mapping[str, Any] | SdkObject

@@ -20,20 +20,16 @@ class TokenCounter(Protocol):
     @property
     def name(self) -> str:
         """The name in reports, such as `o200k_base`."""
-        ...
 
     @property
     def exact(self) -> bool:
         """Whether `count` equals the provider's count."""
-        ...
 
     def count(self, text: str) -> int:
         """The exact count, or the best estimate."""
-        ...
 
     def upper(self, text: str) -> int:
         """An upper bound of the provider's count."""
-        ...
 
 
 class Offload(Protocol):
@@ -41,11 +37,9 @@ class Offload(Protocol):
 
     def put(self, text: str, *, label: str) -> str:
         """Store the text and return its reference. `label` describes it for people."""
-        ...
 
     def get(self, reference: str) -> str:
         """Return the text. Raises ReferenceNotFound."""
-        ...
 
 
 # --- stores -----------------------------------------------------------------------------------------------------------
@@ -146,36 +140,29 @@ class SessionLog(Protocol):
     @property
     def name(self) -> str:
         """The session's name."""
-        ...
 
     @property
     def writable(self) -> bool:
         """Whether it is open for writing."""
-        ...
 
     @property
     def where(self) -> str:
         """Its location, for people: a path, or the name of the store."""
-        ...
 
     @property
     def length(self) -> int:
         """Number of records, including those a writer has added since it was opened."""
-        ...
 
     @property
     def messages(self) -> int:
         """Number of messages."""
-        ...
 
     @property
     def damage(self) -> tuple[Damage, ...]:
         """The damage found so far, by offset and number. Complete after a full `read()`."""
-        ...
 
     def set_check(self, check: RecordCheck) -> None:
         """From now on, treat the records for which `check` returns a reason as unreadable. `lines` still returns them."""
-        ...
 
     def append(self, drafts: Sequence[RecordDraft]) -> list[Record]:
         """Append records, all or none, and return them as `read` does. They are durable when it returns.
@@ -184,46 +171,36 @@ class SessionLog(Protocol):
         works again once there is), and StoreUnusable for other I/O errors. After StoreUnusable the log must be reopened,
         because it is unknown what a failed sync has written.
         """
-        ...
 
     def read(self, from_seq: int = 0) -> Iterator[Record]:
         """Records in order, from a number on. Does not read the records before it."""
-        ...
 
     def read_back(self) -> Iterator[Record]:
         """Records from the newest to the oldest. Reads them lazily."""
-        ...
 
     def read_messages(self, start: int = 0, stop: int | None = None) -> Iterator[Record]:
         """The messages at positions `[start, stop)`, in order. Does not read the records before them."""
-        ...
 
     def lines(self, from_seq: int = 0) -> Iterator[bytes]:
         """The records as encoded lines without newlines, byte for byte."""
-        ...
 
     def put_blob(self, data: bytes) -> str:
         """Store bytes with the log, durably, and return their SHA-256 in hexadecimal. Equal bytes are stored once."""
-        ...
 
     def get_blob(self, reference: str) -> bytes:
         """Return bytes by their SHA-256 or a unique prefix of it, of at least BLOB_REFERENCE_CHARS_MIN digits.
 
         Raises ReferenceNotFound, or SessionDamaged if the bytes do not match their SHA-256.
         """
-        ...
 
     def blobs(self) -> Iterator[str]:
         """The SHA-256 of every blob, in order."""
-        ...
 
     def close(self) -> None:
         """Release files and the write lock. Closing twice has no effect."""
-        ...
 
     def __enter__(self) -> Self:
         """Return the log itself. Leaving the block closes it."""
-        ...
 
     def __exit__(self, *exc: object) -> None: ...
 
@@ -234,18 +211,15 @@ class Store(Protocol):
     @property
     def where(self) -> str:
         """Its location, for people."""
-        ...
 
     def sessions(self, *, archived: bool = False) -> list[SessionInfo]:
         """The sessions, or the archived ones, most recently changed first."""
-        ...
 
     def create(self, name: str, about: Mapping[str, Any] | None = None) -> SessionLog:
         """Create a session and open it for writing. Its session record has the fields of `about`, "format" and "name".
 
         Raises UnsafeName, SessionExists, StoreFull, StoreUnusable.
         """
-        ...
 
     def create_from(self, name: str, lines: Iterable[bytes], blobs: Iterable[bytes] = ()) -> None:
         """Create a session from encoded lines numbered from 0 on, and from blobs; all or nothing.
@@ -253,34 +227,27 @@ class Store(Protocol):
         Used for imports, forks and repair. Raises FormatError if a line is not the record expected there, and what
         `create` raises.
         """
-        ...
 
     def open(self, name: str, *, writable: bool = True) -> SessionLog:
         """Open an existing session. Opening it for writing first moves a torn end aside.
 
         Raises UnsafeName, SessionNotFound, SessionBusy (a second writer), NewerFormat, StoreUnusable.
         """
-        ...
 
     def delete(self, name: str) -> None:
         """Delete a session and its blobs. Raises UnsafeName, SessionNotFound, SessionBusy, StoreUnusable."""
-        ...
 
     def archive(self, name: str) -> None:
         """Archive a session: remove it from the list without changing it. Raises what `delete` raises."""
-        ...
 
     def restore(self, name: str) -> None:
         """Restore the last archived session of that name. Raises SessionNotFound, SessionExists, StoreUnusable."""
-        ...
 
     def findings(self) -> tuple[str, ...]:
         """Damage to the store itself, not to a session, such as damaged pages of a database. Reads all of it."""
-        ...
 
     def close(self) -> None:
         """Release the resources of the store. Logs opened from it should be closed before."""
-        ...
 
 
 # --- memories ---------------------------------------------------------------------------------------------------------
@@ -341,7 +308,6 @@ class MemoryStore(Protocol):
     @property
     def where(self) -> str:
         """Its location, for people."""
-        ...
 
     def exclusive(self) -> AbstractContextManager[object]:
         """Hold the store for changes. What is changed inside is durable when the block ends, or undone if it raises.
@@ -349,32 +315,24 @@ class MemoryStore(Protocol):
         Other writers, of other processes too, wait meanwhile. A store without transactions may return `nullcontext()`: changes
         are made so that repeating them has no effect.
         """
-        ...
 
     def memories(self, scopes: Sequence[str] | None = None) -> Sequence[Memory]:
         """The memories of these scopes, of no other; None: of all scopes. Superseded ones are among them."""
-        ...
 
     def put(self, memories: Sequence[Memory]) -> None:
         """Add memories. One with a known id replaces it."""
-        ...
 
     def delete(self, ids: Sequence[str]) -> None:
         """Delete memories for good. Unknown ids are ignored."""
-        ...
 
     def search(self, query: str, scopes: Sequence[str], limit: int) -> Sequence[Memory]:
         """At most `limit` memories of these scopes that match a query and are not superseded, best first."""
-        ...
 
     def read_to(self, session: str) -> int:
         """The position set by `set_read_to`; 0 if there is none."""
-        ...
 
     def set_read_to(self, session: str, position: int) -> None:
         """Note that the messages of a session before this position were read. `session` is an opaque key."""
-        ...
 
     def close(self) -> None:
         """Release its resources. Closing twice has no effect."""
-        ...

@@ -50,11 +50,9 @@ class Dialect(Protocol[M]):
 
     def wires(self, message: M) -> Sequence[Wire]:
         """The wire messages that a message of the framework stands for, in order."""
-        ...
 
     def built(self, wire: Wire, origin: M | None) -> M:
         """A message of the framework with the content of a wire message, and the id and metadata of `origin`."""
-        ...
 
 
 class AdaptedCalls(Generic[M]):

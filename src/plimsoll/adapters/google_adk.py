@@ -305,7 +305,6 @@ class PlimsollPlugin(Managed[Content], BasePlugin):
         return found
 
     def _put(self, request: LlmRequest, found: _UnderWay) -> None:
-        """Put what is to be sent into a request."""
         if not found.call.is_changed:
             return
         originals = {id(copy): content for copy, content in zip(found.copies, found.contents, strict=True)}

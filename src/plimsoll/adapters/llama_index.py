@@ -165,7 +165,6 @@ class _Managed:
     plimsoll_name: ClassVar[str | None]
 
     def chat(self, messages: Sequence[ChatMessage], **given: Any) -> ChatResponse:
-        """Ask the model with a view."""
         plain: Any = super()
         ask: Callable[..., ChatResponse] = plain.chat
         if _IS_SENT.get():

@@ -143,6 +143,5 @@ class PlimsollSession(SessionABC):
 
 
 def _described(tool: Any) -> Wire:
-    """A function tool as it is sent."""
     about = {"name": tool.name, "description": tool.description, "parameters": tool.params_json_schema}
     return {"type": "function", **about, "strict": bool(getattr(tool, "strict_json_schema", False))}

@@ -74,7 +74,6 @@ def joined(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
 
 
 def _part(part: Any) -> Wire:
-    """A part of a request."""
     match part:
         case SystemPromptPart():
             return {"role": "system", "content": part.content}

@@ -176,7 +176,6 @@ def _mode(name: str, folder: int) -> int:
 
 
 def _content(path: str, data: bytes, lines_max: int) -> FileContent:
-    """The text of these bytes, cut to `lines_max` lines."""
     lines = data[:READ_FILE_SIZE_BYTES_MAX].decode("utf-8", "replace").splitlines(keepends=True)
     if len(data) <= READ_FILE_SIZE_BYTES_MAX and len(lines) <= lines_max:
         return FileContent(path=path, content="".join(lines))

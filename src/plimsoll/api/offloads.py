@@ -30,11 +30,9 @@ class KeepsBlobs(Protocol):
 
     def put_blob(self, data: bytes) -> str:
         """Store bytes and return their reference."""
-        ...
 
     def read(self, reference: str) -> str:
         """The text of a reference."""
-        ...
 
 
 class Offloads:

@@ -105,7 +105,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: Sequence[str]) -> int:
-    """Run the command that the words name."""
     if not words or (words[0] not in COMMANDS and not words[0].startswith("-")):
         return _without_command(words)
     try:
@@ -167,7 +166,6 @@ def parser(command: str | None = None) -> argparse.ArgumentParser:
 
 
 def _add(name: str, commands: Any) -> None:
-    """Add a command with its options."""
     module, help = import_module(f"plimsoll.cli.commands.{_MODULES.get(name, name)}"), COMMANDS[name]
     about = getattr(module, "ABOUT", "")
     description = f"{help[0].upper()}{help[1:]}. {about}".strip()

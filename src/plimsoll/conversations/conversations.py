@@ -195,7 +195,6 @@ class Conversations(Closes):
             conversation.close()
 
     def __len__(self) -> int:
-        """Number of conversations that are remembered."""
         return len(self._known)
 
     def __iter__(self) -> Iterator[HostConversation]:

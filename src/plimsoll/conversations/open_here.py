@@ -36,11 +36,9 @@ class Holder(Protocol):
     @property
     def is_open(self) -> bool:
         """True if it has."""
-        ...
 
     def close(self) -> None:
         """Close it."""
-        ...
 
 
 _lock = Lock()

@@ -56,7 +56,6 @@ def _by_priority(layers: ContextLayers, texts: Mapping[str, str]) -> list[str]:
 
 
 def _joined(texts: Mapping[str, str]) -> str:
-    """The chosen texts in the order of LAYERS."""
     return "\n".join(texts[name] for name in LAYERS if name in texts)
 
 

@@ -61,7 +61,6 @@ def _flatten(value: Any, atoms: list[Any]) -> None:
 
 
 def _value(atom: Any, rest: Iterator[Any]) -> Any:
-    """The JSON value that begins with an atom."""
     if atom is dict:
         return {key: _value(next(rest), rest) for key in iter(rest.__next__, _END)}
     if atom is list:

@@ -86,7 +86,6 @@ class Validate(Protocol):
         self, wires: Sequence[Wire], *, system: SystemText = None, tools: Sequence[Wire] = ()
     ) -> list[Violation]:
         """The violations."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

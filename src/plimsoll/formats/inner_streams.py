@@ -67,7 +67,6 @@ class _ChatStream(JoinedStream):
         self._is_first, self._has_text, self._is_apart = True, False, True
 
     def take(self, name: str, data: Wire) -> Events:
-        """A chunk."""
         if not self._head:
             self._head = {key: data[key] for key in ("id", "created", "model") if key in data}
         data = {**data, **self._head} if not self._is_first else data
@@ -121,13 +120,11 @@ class _ChatStream(JoinedStream):
         return [{**one, "index": self._shown[index]} for one in self._held.pop(index)]
 
     def turn(self) -> None:
-        """Another stream follows."""
         self._held, self._shown, self._inner = {}, {}, set()
         self._final, self._is_first = None, False
         self._is_apart = not self._has_text
 
     def end(self) -> Events:
-        """The reason and the usage."""
         usage = total(self._usages)
         if self._final is not None:
             choice = dict(self._final["choices"][0])
@@ -154,7 +151,6 @@ class _ResponsesStream(JoinedStream):
         self._items = self._sequence = 0
 
     def take(self, name: str, data: Wire) -> Events:
-        """An event."""
         kind, index, item = data.get("type"), data.get("output_index"), data.get("item")
         if kind in ("response.created", "response.in_progress", "response.queued"):
             self._opening += [] if self._has_begun else [(name, data)]
@@ -198,11 +194,9 @@ class _ResponsesStream(JoinedStream):
         return {**data, "response": {**response, **self._head}} if isinstance(response, dict) else data
 
     def turn(self) -> None:
-        """Another stream follows."""
         self._shown, self._inner, self._opening = {}, set(), []
 
     def end(self) -> Events:
-        """The whole response."""
         yield from self._begun()
         if not self._finals:
             return
@@ -246,7 +240,6 @@ class _MessagesStream(JoinedStream):
         self._is_first = True
 
     def take(self, name: str, data: Wire) -> Events:
-        """An event."""
         kind, index = data.get("type"), data.get("index")
         if kind == "message_start":
             message = data.get("message")
@@ -272,11 +265,9 @@ class _MessagesStream(JoinedStream):
         return [(name, {**data, "index": self._shown.get(index, index)})]
 
     def turn(self) -> None:
-        """Another stream follows."""
         self._final, self._shown, self._inner, self._is_first = [], {}, set(), False
 
     def end(self) -> Events:
-        """The reason, the usage and the end."""
         if self._final and not self._kinds - {"thinking", "redacted_thinking"}:
             text: Wire = {"type": "text_delta", "text": NO_ANSWER}
             start = {

@@ -54,7 +54,6 @@ class TurnWriter(Protocol):
 
     def write(self, turn: Turn) -> Iterable[Block]:
         """The messages of a turn."""
-        ...
 
 
 def rendered(

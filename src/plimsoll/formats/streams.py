@@ -148,13 +148,11 @@ class _ChatAnswer(Answer):
 
     @staticmethod
     def of_whole(response: Wire) -> list[Wire]:
-        """The message of a completion with one choice."""
         choices = objects_of(response.get("choices"))
         message = choices[0].get("message") if len(choices) == 1 else None
         return [message] if isinstance(message, dict) else []
 
     def take(self, data: Wire) -> None:
-        """A chunk."""
         if isinstance(data.get("usage"), dict):
             self.usage = data["usage"]
         for choice in objects_of(data.get("choices")):
@@ -183,7 +181,6 @@ class _ChatAnswer(Answer):
             self._chars += len(call["_pieces"][-1])
 
     def messages(self) -> list[Wire]:
-        """One message."""
         said = {field: "".join(texts) for field, texts in self._texts.items()}
         calls = [
             {
@@ -210,11 +207,9 @@ class _ResponsesAnswer(Answer):
 
     @staticmethod
     def of_whole(response: Wire) -> list[Wire]:
-        """The items of the output."""
         return objects_of(response.get("output"))
 
     def take(self, data: Wire) -> None:
-        """An event."""
         kind, response = data.get("type"), data.get("response")
         if kind not in ("response.created", "response.in_progress", "response.queued"):
             self.has_begun = True
@@ -232,7 +227,6 @@ class _ResponsesAnswer(Answer):
         self.is_complete = self.is_complete or kind in ("response.completed", "response.incomplete")
 
     def messages(self) -> list[Wire]:
-        """The items that are whole."""
         return [] if self._chars > ANSWER_CHARS_MAX else [item for _, item in sorted(self._items.items())]
 
 
@@ -247,13 +241,11 @@ class _MessagesAnswer(Answer):
 
     @staticmethod
     def of_whole(response: Wire) -> list[Wire]:
-        """The message."""
         content = objects_of(response.get("content"))
         model = {"model": response["model"]} if isinstance(response.get("model"), str) else {}
         return [{"role": "assistant", "content": content, **model}] if content else []
 
     def take(self, data: Wire) -> None:
-        """An event."""
         kind, index = data.get("type"), data.get("index")
         if kind == "ping":
             return

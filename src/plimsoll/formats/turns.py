@@ -206,7 +206,6 @@ class _Settling:
         self._last = -1
 
     def speak(self, turn: Turn) -> None:
-        """Add a turn that is not results."""
         self._hear(turn)
         self.out.append(turn)
         if turn.calls:
@@ -237,7 +236,6 @@ class _Settling:
         return written
 
     def answer(self, turn: Turn) -> None:
-        """Add a turn of results."""
         for result in turn.results:
             asked = result.call_id or (self._unnamed.popleft() if self._unnamed else "")
             waiting = self._waiting.answer(asked)

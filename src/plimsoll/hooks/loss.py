@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from math import ceil
 
+from plimsoll.api.evaluation.matching import is_near
 from plimsoll.hooks.notes import write
 from plimsoll.hooks.state import FileState
 from plimsoll.light.regex import regex
@@ -83,25 +84,9 @@ class HeldText:
             return True
         if len(needed) < 3:
             return False
-        return self._covers(
-            needed, ceil(len(needed) * _SAID_SHARE), max(_WINDOW_WORDS_MIN, int(len(words) * _WINDOW_FACTOR))
-        )
-
-    def _covers(self, needed: set[str], enough: int, span: int) -> bool:
-        hits = sorted((place, word) for word in needed for place in self._places.get(word, ()))
-        inside: Counter[str] = Counter()
-        first = 0
-        for place, word in hits:
-            inside[word] += 1
-            while place - hits[first][0] >= span:
-                gone = hits[first][1]
-                inside[gone] -= 1
-                if not inside[gone]:
-                    del inside[gone]
-                first += 1
-            if len(inside) >= enough:
-                return True
-        return False
+        places = sorted((place, word) for word in needed for place in self._places.get(word, ()))
+        reach = max(_WINDOW_WORDS_MIN, int(len(words) * _WINDOW_FACTOR))
+        return is_near(places, reach, ceil(len(needed) * _SAID_SHARE))
 
 
 def values_in(text: str) -> list[str]:

@@ -163,7 +163,6 @@ class _Page:
                 del self.chosen[name]
 
     def text(self) -> str:
-        """The lines under their titles."""
         parts = [
             "\n".join((one.title, *_laid_out(self.chosen[one.name], is_nested=one.name == "identifier")))
             for one in self._sections

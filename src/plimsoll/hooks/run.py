@@ -113,7 +113,6 @@ def _begin_import(path: str, settings: HookSettings, *, awaits: bool = False) ->
 
 
 def _notes(event: HookEvent, settings: HookSettings) -> str:
-    """What the newest compaction lost."""
     from plimsoll.hooks.loss import handed_back  # noqa: PLC0415 - with it comes what reads facts
     from plimsoll.hooks.state import take_in  # noqa: PLC0415 - as above
     from plimsoll.transcripts.source import LastCompaction  # noqa: PLC0415 - as above

@@ -181,7 +181,6 @@ def _options(field: Field) -> dict[str, Any]:
 
 
 def _fields(of: Any) -> tuple[Field, ...]:
-    """The fields of a class or an instance."""
     found: tuple[Field, ...] = getattr(of, _FIELDS)
     return found
 

@@ -22,12 +22,10 @@ _MEMORIES, _MEMORIES_MAX = 10, 25
 
 
 def _text(description: str) -> dict[str, Any]:
-    """The schema of a text."""
     return {"type": "string", "description": description}
 
 
 def _whole(description: str, least: int = 1) -> dict[str, Any]:
-    """The schema of a whole number."""
     return {"type": "integer", "minimum": least, "description": description}
 
 

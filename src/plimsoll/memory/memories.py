@@ -243,7 +243,6 @@ class Memories(ShortRepr, Closes):
         yield "scopes", "of everybody" if self._scopes is None else ", ".join(self._scopes.all)
 
     def _scope(self, scope: ScopeName | None, *, is_local: bool) -> str:
-        """The scope of a memory to add."""
         if self._scopes is None:
             raise SettingError("everyone", "memories of everybody can be searched, listed and forgotten, not added to")
         chosen = self._chosen(scope)

@@ -374,7 +374,6 @@ class TokenBudget:
 
 
 def _shares(field_name: str, shares: Mapping[str, int] | None) -> dict[str, int]:
-    """Validate and copy a mapping of category to tokens."""
     if shares is None:
         return {}
     if not isinstance(shares, Mapping) or not all(isinstance(name, str) for name in shares):

@@ -68,7 +68,6 @@ class Rounds:
         return bytes(passed)
 
     def _taken(self, event: Event) -> bytes:
-        """What the client gets of an event."""
         found = object_in(event.data)
         if event.data == "[DONE]":
             self._has_mark = True
@@ -115,7 +114,6 @@ class Rounds:
 
 
 def _written(events: Iterable[tuple[str, dict[str, Any]]]) -> bytes:
-    """Events as they are sent."""
     return b"".join(_lines(name, json.dumps(data)) for name, data in events)
 
 

@@ -276,7 +276,6 @@ class _Field:
         self.own_top = max(self._own.values(), default=0.0)
 
     def scores(self, cues: Cues, window_top: float, own_top: float) -> dict[int, float]:
-        """The score of each unit."""
         segment, own, carried = self._segment, self._own, self._carried
         entry_of, half_of, kinds = segment.entry_of, segment.half_of, segment.kinds
         around = self.windows.get
@@ -323,7 +322,6 @@ class _Field:
         )
 
     def candidate(self, unit: int, score: float) -> Candidate:
-        """A unit with its text."""
         entry, start, end = self._segment.span(unit)
         piece = self._segment.text_of(entry)
         return Candidate(score, entry, entry.start + start, piece[start:end], unit in self._matching, piece)

@@ -63,7 +63,6 @@ class Postings:
         return {term for term in terms if term in self._lists or term in self._kept}
 
     def __len__(self) -> int:
-        """The number of terms."""
         return len(self._kept) + len(self._lists) - self._lists.again
 
     def dumped(self) -> tuple[list[str], bytes, bytes]:

@@ -85,7 +85,6 @@ def _columns(entries: Iterable[Entry]) -> list[Any]:
 
 
 def _entries(columns: list[Any]) -> list[Entry]:
-    """The entries that `_columns` wrote."""
     voices, sets, *given = columns
     if not given:
         return []
@@ -113,7 +112,6 @@ class _Taken:
         self._data = data
 
     def numbers(self, count: int) -> memoryview:
-        """The next so many numbers."""
         return self.octets(count * NUMBER_SIZE_BYTES).cast(NUMBER)
 
     def postings(self, sizes: list[int]) -> Postings:

@@ -84,7 +84,6 @@ def console_on(stream: TextIO) -> Console:
         """A console that does not end the program when the reader of its output has gone."""
 
         def on_broken_pipe(self) -> None:
-            """Let the caller decide."""
             raise BrokenPipeError(EPIPE, strerror(EPIPE))
 
     colours: Literal["auto"] | None = None if environ.get("NO_COLOR") else "auto"
@@ -103,7 +102,6 @@ def progress_on(stream: TextIO, text: str) -> Iterator[None]:
 
 
 def _rich(thing: Words | Table) -> RenderableType:
-    """What rich draws."""
     from rich import box, table, text  # noqa: PLC0415 - as above
 
     if isinstance(thing, Words):

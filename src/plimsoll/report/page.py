@@ -120,17 +120,14 @@ class _Scale:
 
     @property
     def ticks(self) -> list[tuple[int, str]]:
-        """Times to name, and where their names are drawn."""
         times = self._times
         return [(times[0], "start"), (times[len(times) // 2], "middle"), (times[-1], "end")]
 
     def x(self, at_ms: int) -> float:
-        """Of a time that is in the drawing."""
         spent = self._spent[bisect_left(self._times, at_ms)]
         return _LEFT + (WIDTH - _LEFT - _RIGHT) * spent / max(1, self._spent[-1])
 
     def y(self, tokens: int) -> float:
-        """Of a size."""
         return _TOP + (HEIGHT - _TOP - _BOTTOM) * (1 - min(tokens, self.tokens_max) / self.tokens_max)
 
 

@@ -138,7 +138,6 @@ class _Scales:
         return Heaviest(name=name, position=position, role=role, tokens=tokens, begins=begins(message))
 
     def put_beside(self, label: str, tokens: int, count: int) -> None:
-        """Add what is sent with the messages."""
         if tokens:
             self.roles.add(label, tokens, count)
             self.kinds.add("framing" if label == REQUEST else label, tokens, count)
@@ -181,7 +180,6 @@ def kind_of(part: Part) -> str:
 
 
 def _names(messages: Iterable[Message]) -> dict[str, str]:
-    """The tool of each call, by the call's id."""
     return {call.id: call.name for message in messages for call in message.calls}
 
 

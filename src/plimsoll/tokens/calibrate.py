@@ -181,7 +181,6 @@ def _check(name: str, value: Any) -> None:
 
 
 def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
-    """Validate the pairs of `recent`. Raises SettingError."""
     if not isinstance(value, (list, tuple)):
         raise SettingError("calibration.recent", "must be a list of pairs")
     pairs = []

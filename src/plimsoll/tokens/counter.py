@@ -33,7 +33,6 @@ class CountsText(Protocol):
 
     def count(self, text: str, /) -> int:
         """Tokens of a text."""
-        ...
 
 
 CounterChoice: TypeAlias = "str | TokenCounter | CountsText | Callable[[str], int] | None"
@@ -122,11 +121,9 @@ class Calibration(Protocol):
     @property
     def ratio(self) -> float:
         """Reported over counted tokens; 1.0 if nothing was reported."""
-        ...
 
     def margin(self, before: float) -> float:
         """At least 1.0: the true count should not exceed the estimate times it. `before` is the margin without reports."""
-        ...
 
 
 class ScaledCounter:

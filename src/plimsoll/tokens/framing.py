@@ -185,7 +185,6 @@ class MessageCounter:
         return -(-len(sealed) // SEALED_CHARS_PER_TOKEN) + self._count(compact_json({**wire, "encrypted_content": ""}))
 
     def _beside(self, wire: Mapping[str, Any]) -> int:
-        """Tokens of a text block besides its text."""
         return self.framing.per_block + _signature_tokens(wire)
 
     def _result(self, result: ToolResult) -> int:

@@ -103,7 +103,6 @@ class _View:
                 self._add_user(turn)
 
     def shown(self) -> list[Viewed]:
-        """The finished view."""
         self._trim_end()
         if self._out and self._out[0].role == "assistant":
             self._report("no-opening", "the first message is the assistant's; a user message was inserted before it")

@@ -89,17 +89,14 @@ class _Answer:
 
     @property
     def role(self) -> str:
-        """Role of the message."""
         return self._message.role
 
     @property
     def content(self) -> str | list[Any]:
-        """Its text or blocks."""
         content: str | list[Any] = (self.message.wire or {})["content"]
         return content
 
     def as_read(self, *, on_path: bool = True) -> SourceMessage:
-        """The message as a part of the transcript."""
         lines = tuple(self.lines)
         return SourceMessage(id=self.id, lines=lines, message=self.message, kind=self.kind, on_path=on_path)
 
@@ -148,7 +145,6 @@ class _Reader:
         self.leaf: str | None = None
 
     def collect(self) -> None:
-        """Read every line, then find the conversation's path."""
         for entry in self.lines:
             self._read_line(entry, mapping_of(entry.value))
         self.tree = Tree(self.links)
@@ -192,7 +188,6 @@ class _Reader:
         self._answers[index].usage = found or self._answers[index].usage
 
     def usages(self) -> tuple[Usage, ...]:
-        """The usage of each answer, in file order."""
         return tuple(answer.usage for answer in self._answers if answer.usage is not None)
 
     def _add_message(self, entry: SourceLine, value: Mapping[str, Any], answer: str | None) -> int | None:
@@ -246,11 +241,9 @@ class _Reader:
         return max(zip(times, range(len(times)), candidates, strict=True))[2]
 
     def messages(self) -> tuple[SourceMessage, ...]:
-        """The whole history, in file order."""
         return tuple(answer.as_read(on_path=index in self._on_path) for index, answer in enumerate(self._answers))
 
     def view(self) -> tuple[list[Viewed], list[Finding]]:
-        """What the tool would send next."""
         calls = (call for link in self._shown for call in claude_links.cleared_calls(link.value))
         cleared = self._replaced | dict.fromkeys(calls, CLEARED)
         indexes = [link.index for link in self._shown if link.index is not None]
@@ -264,7 +257,6 @@ class _Reader:
         return blocks.ViewTurn(role=answer.role, content=blocks.with_result_text(answer.content, cleared), index=index)
 
     def compactions(self) -> tuple[ToolCompaction, ...]:
-        """Every boundary in the file, oldest first."""
         firsts = [answer.lines[0] for answer in self._answers]
         summaries = [entry for entry in self.lines if mapping_of(entry.value).get("isCompactSummary") is True]
         found = claude_links.compactions(self.lines, summaries, firsts, self.tree)
@@ -300,7 +292,6 @@ class _Reader:
         return [index for index in near if self._answers[index].kind == "summary"][:1]
 
     def sidechains(self) -> tuple[Sidechain, ...]:
-        """The conversations of sub-agents in this file."""
         return tuple(Sidechain(id=agent, messages=_side_messages(lines)) for agent, lines in self._side.items())
 
 

@@ -79,7 +79,6 @@ def read(entries: Sequence[SourceLine], findings: Sequence[Finding] = ()) -> Tra
 
 
 def _sent(items: Sequence[ReplayedItem]) -> tuple[Viewed, ...]:
-    """A history as it is sent."""
     return tuple(Viewed(wire=item.wire, messages=item.messages, origins=(_origin(item),)) for item in pair_up(items)[0])
 
 
@@ -170,7 +169,6 @@ class _Replay:
         )
 
     def messages(self) -> tuple[SourceMessage, ...]:
-        """The whole history, in file order."""
         return tuple(replace(made, on_path=index not in self._off) for index, made in enumerate(self._made))
 
 

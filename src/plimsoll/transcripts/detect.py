@@ -234,7 +234,6 @@ def _is_pi_entry(value: Mapping[str, Any]) -> bool:
 
 
 def _format_of(messages: Sequence[Wire], context: RequestContext) -> FormatName | None:
-    """The wire format of these messages, or None."""
     try:
         return detect(messages, context) if messages else None
     except FormatError:

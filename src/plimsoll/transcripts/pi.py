@@ -268,12 +268,10 @@ class _Reader:
         self.findings.append(Finding(kind=kind, detail=detail, line=None if entry is None else entry.number))
 
     def messages(self) -> tuple[SourceMessage, ...]:
-        """The whole history, in file order."""
         on_path = {self._index[id] for id in self.path if id in self._index}
         return tuple(replace(message, on_path=index in on_path) for index, message in enumerate(self._messages))
 
     def view(self) -> tuple[list[Viewed], list[Finding]]:
-        """What the tool would send next."""
         return self._view_at(self.path)
 
     def _view_at_index(self, place: int | None) -> Sequence[Viewed]:
@@ -310,7 +308,6 @@ class _Reader:
         return text_of(compaction.get("firstKeptEntryId"))
 
     def compactions(self) -> list[ToolCompaction]:
-        """Every compaction in the file, oldest first."""
         found: list[ToolCompaction] = []
         places = {id: place for place, id in enumerate(self.path)}
         for id, entry in self.nodes.items():

@@ -280,11 +280,9 @@ class _Pruned:
         self._put(value, self._root, 0, 0)
 
     def render(self) -> str:
-        """The JSON text of the copy."""
         return render_json(self._root[0])
 
     def texts(self) -> list[str]:
-        """The strings of the copy."""
         return [container[key] for container, key in self.strings]
 
     def set_strings(self, texts: Sequence[str]) -> None:

@@ -159,7 +159,6 @@ def tallied(states: Iterable[tuple[Probe, State]]) -> dict[str, ProbeCounts]:
 
 
 def _score(name: str, outcomes: Sequence[Outcome]) -> WayScore:
-    """One way over all conversations."""
     total = added(outcome.total for outcome in outcomes)
     can_recall = any(outcome.can_recall for outcome in outcomes)
     listed = sum(outcome.identifiers for outcome in outcomes)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from plimsoll.api.evaluation.values import Probe
 from plimsoll.light.regex import regex
+
+if TYPE_CHECKING:
+    from plimsoll.api.evaluation.values import Probe
 
 _COLOUR = regex(r"\x1b\[[0-9;]*m")
 _SPACE = regex(r"\s+")
@@ -75,7 +77,8 @@ class Haystack:
             self._words = [words(text) for text in self._normal]
         reach = max(12, int(len(words(probe.answer)) * _NEAR))
         least = math.ceil(len(needed) * WORDS_SHARE)
-        return any(_is_near(text, needed, reach, least) for text in self._words)
+        found = ([(place, word) for place, word in enumerate(text) if word in needed] for text in self._words)
+        return any(is_near(places, reach, least) for places in found)
 
 
 def _is_in(needle: str, text: str) -> bool:
@@ -94,9 +97,8 @@ def _joined(left: str, right: str) -> bool:
     return bool(left and right) and all(one.isascii() and (one.isalnum() or one == "_") for one in (left, right))
 
 
-def _is_near(text: Sequence[str], needed: frozenset[str], reach: int, least: int) -> bool:
-    """Whether `least` different words of `needed` stand within `reach` words of the text."""
-    places = [(place, word) for place, word in enumerate(text) if word in needed]
+def is_near(places: Sequence[tuple[int, str]], reach: int, least: int) -> bool:
+    """Whether `least` different words stand within `reach` words of a text; `places` are theirs, in order."""
     inside: Counter[str] = Counter()
     first = 0
     for place, word in places:

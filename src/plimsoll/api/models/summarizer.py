@@ -21,7 +21,6 @@ class ModelSummarizer(Protocol):
 
     def summarize(self, request: SummaryRequest) -> str | Awaitable[str]:
         """The model's answer; an awaitable if the client is an async one."""
-        ...
 
 
 def model_summarizer(

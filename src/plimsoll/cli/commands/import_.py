@@ -114,7 +114,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _import(file: str, arguments: argparse.Namespace) -> None:
-    """A new session."""
     given, size_bytes = readable(file)
     with working("importing", size_bytes):
         loaded = [load(given, file)]

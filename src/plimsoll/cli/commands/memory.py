@@ -71,7 +71,6 @@ def _found(arguments: argparse.Namespace, memories: plimsoll.Memories) -> list[p
 
 
 def _origin(arguments: argparse.Namespace) -> dict[str, str | None]:
-    """Where it was said, as the options name it."""
     return {name: getattr(arguments, name) for name in ("session", "message", "tool")}
 
 

@@ -45,7 +45,6 @@ class _All(argparse.Action):
         self._query = query
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, *_: Any) -> None:
-        """Note it."""
         del parser
         setattr(namespace, self.dest, True)
         self._query.required = False

@@ -105,7 +105,6 @@ def _mark(path: str) -> tuple[int, int]:
 
 
 def _looked(path: str) -> WatchedSession:
-    """Look at a file once."""
     _mark(path)
     try:
         return look(path)
@@ -128,7 +127,6 @@ def _show(found: WatchedSession, *, as_json: bool, is_live: bool) -> None:
 
 
 def _line(found: WatchedSession) -> str:
-    """All of it on one line."""
     fills = ", ".join(f"{label} {number(tokens)}" for label, tokens in found.fills[:FILLS_ON_A_LINE])
     return f"{_size(found)}: {fills}{_loss(found)}"
 

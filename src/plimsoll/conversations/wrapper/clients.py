@@ -67,7 +67,6 @@ class _Wrapped:
         return wrapped(plain.copy(**options), state)
 
     def with_options(self, **options: Any) -> Any:
-        """As `copy`."""
         return self.copy(**options)
 
 

@@ -73,7 +73,6 @@ class _Writer:
         self._positions: list[int] = []
 
     def write(self, turn: Turn) -> None:
-        """Add one turn to the messages."""
         match turn.speaker:
             case "results":
                 self._add("user", [self._result(result, turn.position) for result in turn.results], turn)

@@ -150,7 +150,6 @@ def _result(block: dict[str, Any], repairs: list[str]) -> dict[str, Any]:
 
 
 def _inside(inner: dict[str, Any], repairs: list[str]) -> dict[str, Any]:
-    """A block of a result."""
     kind = inner.get("type")
     is_whole = isinstance(inner.get("text"), str) if kind == "text" else kind not in _MEDIA or has_source(inner)
     if may_stand_in_result(kind) and is_whole:

@@ -130,7 +130,6 @@ class _Checking:
             self.findings.add("wrong_type", f"system must be text or a list, not {kind_of(system)}")
 
     def check(self, wire: Wire, position: int, *, is_last: bool) -> None:
-        """Check one message in its context."""
         self.findings.position = position
         role = wire.get("role")
         if role == "system":
@@ -274,7 +273,6 @@ class _Checking:
             self.findings.add("empty_content", "a failed tool_result must not be empty")
 
     def _check_inner(self, inner: object) -> None:
-        """A block of a result."""
         if not isinstance(inner, dict) or not isinstance(inner.get("type"), str):
             self.findings.add("wrong_type", "the content of a tool_result must be a list of blocks")
         elif not may_stand_in_result(inner["type"]):

@@ -103,7 +103,6 @@ class _Checking:
             self.findings.add("bad_name", reason)
 
     def close(self) -> None:
-        """Close the conversation: calls without a result are violations now."""
         self._answers.close()
 
     def _check_answer(self, wire: Wire) -> None:

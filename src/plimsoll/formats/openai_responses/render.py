@@ -28,7 +28,6 @@ class _Writer:
         self._answers = 0
 
     def write(self, turn: Turn) -> Iterator[dict[str, Any]]:
-        """One turn as items."""
         match turn.speaker:
             case "results":
                 yield from (self._result(result, turn.position) for result in turn.results)

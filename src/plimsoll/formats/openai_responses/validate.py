@@ -86,7 +86,6 @@ class _Checking:
         self._thought: int | None = None
 
     def check(self, wire: Wire, position: int) -> None:
-        """Check one item in its context."""
         self.findings.position = position
         kind = wire.get("type")
         if kind is not None and not isinstance(kind, str):

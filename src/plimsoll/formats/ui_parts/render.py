@@ -38,7 +38,6 @@ class _Writer:
         self.messages: list[dict[str, Any]] = []
 
     def write(self, turn: Turn) -> None:
-        """Add one turn to the messages."""
         if turn.speaker == "results":
             for result in turn.results:
                 self._answer(result, turn.position)
