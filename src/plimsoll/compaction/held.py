@@ -20,6 +20,7 @@ from plimsoll.compaction.keep import (
 from plimsoll.compaction.reduce import CALLS_REASON, OPAQUE_REASON, is_stubborn, reduce_to, sealed_tokens
 from plimsoll.compaction.settle import is_placeholder
 from plimsoll.compaction.shrink import LEAST_TOKENS, Spot, cut_spots, shrink_to, spots
+from plimsoll.compaction.split import history_tokens
 from plimsoll.compaction.task import Task
 from plimsoll.compaction.view_message import ViewExchange
 from plimsoll.compaction.working_view import WorkingView
@@ -39,6 +40,9 @@ budget, they are cut to this share of it. In little room the share is smaller: f
 
 HELD_TOKENS_MIN, HELD_TOKENS = 200, 1_000
 """Up to the first the share is the smaller one, from the second on the larger one."""
+
+ANSWER_SHARE = 0.1
+"""Least share of the goal for a newest answer in words alone. People rarely ask again for all that it says."""
 
 REASON = "over the limit for content that must stay"
 
@@ -100,6 +104,7 @@ def cut_oversized_kept(view: WorkingView, task: Task) -> None:
         large = [spot for spot in chosen if spot.tokens > cap]
         if large:
             cut_spots(view, exchange, large, cap, REASON)
+    _cut_spoken_answer(view, task.goal_tokens)
     hold_within(view, room, task.budget_tokens)
     _unseal_tail(view, task.goal_tokens)
 
@@ -131,6 +136,14 @@ def _cut_answered(view: WorkingView, task: Task) -> None:
 
 def _is_call(exchange: ViewExchange, spot: Spot) -> bool:
     return isinstance(exchange.entries[spot.entry].message.parts[spot.part], ToolCall)
+
+
+def _cut_spoken_answer(view: WorkingView, goal_tokens: int) -> None:
+    """Cut a newest answer that calls no tool: it may take of the goal what the goal is of the history, ANSWER_SHARE at least."""
+    for exchange in view.exchanges[-1:]:
+        if exchange.kept_as == NEWEST_EXCHANGE and not exchange.original.calls_tools:
+            share = max(ANSWER_SHARE, goal_tokens / max(1, history_tokens(view, goal_tokens)))
+            reduce_to(view, exchange, int(goal_tokens * share), REASON, to_line=False)
 
 
 def _unseal_tail(view: WorkingView, goal_tokens: int) -> None:

@@ -79,13 +79,13 @@ def _summary_room(view: WorkingView, task: Task, free_tokens: int) -> int:
 
     The further a history exceeds its goal, the less of it fits in a verbatim tail, and the more a fact in the summary is worth.
     """
-    history = max(task.goal_tokens, _history_tokens(view, task.goal_tokens)) + _replaced_tokens(view)
+    history = max(task.goal_tokens, history_tokens(view, task.goal_tokens)) + _replaced_tokens(view)
     share = max(0.5, 1 - (task.goal_tokens / max(1, history)) ** 2)
     earlier = sum(exchange.tokens for exchange in view.summaries())
     return min(task.summary_tokens_max, max(0, int(free_tokens * share), min(earlier, free_tokens)))
 
 
-def _history_tokens(view: WorkingView, goal_tokens: int) -> int:
+def history_tokens(view: WorkingView, goal_tokens: int) -> int:
     """About the tokens of the messages that are in the view."""
     older, tokens, chars = list(view.exchanges), 0, 0
     while older and tokens < goal_tokens * COUNTED_GOALS_MAX:

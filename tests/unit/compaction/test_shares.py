@@ -182,3 +182,16 @@ def test_what_no_statement_fits_into_does_not_go_to_the_tail_again_and_again() -
     shares = [summary_share(messages, budget) for budget in range(200, 420, 10)]
 
     assert [pair for pair in pairwise(shares) if pair[1] < pair[0] - 0.01] == []
+
+
+def test_a_long_last_answer_leaves_the_room_to_facts_where_little_of_the_talk_fits() -> None:
+    """Of a tenth of a talk its newest answer takes a tenth; of half of it, it is whole."""
+    answer = " ".join(f"Tip {n} for harbour {n * 37 % 991}: arrive early." for n in range(40))
+    history = [*TALK[:120], {"role": "user", "content": "Any tips?"}, {"role": "assistant", "content": answer}]
+    tokens = plimsoll.count_tokens(history)
+
+    tenth, half = (plimsoll.fit(history, max_tokens=tokens // part).messages for part in (10, 2))
+
+    assert plimsoll.count_tokens(tenth[-1:]) <= tokens // 10 * 0.12
+    assert tenth[-1]["content"].startswith("Tip 0 for harbour 0")
+    assert half[-1]["content"] == answer
