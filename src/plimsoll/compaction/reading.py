@@ -92,18 +92,18 @@ def original_messages(exchange: ViewExchange, task: Task) -> list[tuple[int, Mes
 
 
 if TYPE_CHECKING:
-    from plimsoll.summary.grounding import Grounds
+    from plimsoll.summary.grounds import Grounds
 
 
-def conversation_of(messages: Sequence[Message], shown: Sequence[Message], ledger: Ledger, *others: str) -> Grounds:
-    """Everything that a summary of these messages may speak of."""
-    from plimsoll.summary.grounding import Grounds  # noqa: PLC0415 - only where a model is asked
+def conversation_of(view: WorkingView, task: Task, ledger: Ledger, *others: str) -> Grounds:
+    """Everything that a summary may speak of: what leaves, and what stays, as it was before anything was cut from it."""
+    from plimsoll.summary.grounds import Grounds  # noqa: PLC0415 - only where a model is asked
 
     facts = [fact for found in ledger.facts.values() for fact in found]
-    everything = (*messages, *shown)
+    everything = [message for exchange in view.exchanges for _, message in original_messages(exchange, task)]
     return Grounds(
         [*others, ledger.words, *words_of(everything), *(f"{fact.text}\n{fact.note}" for fact in facts)],
-        [*others, ledger.words, *(message.text for message in everything if message.role != "tool")]
+        [*others, ledger.words, *(message.text for message in everything if message.role in ("user", "assistant"))]
         + [fact.text for fact in facts if fact.origin != "tool"],
     )
 

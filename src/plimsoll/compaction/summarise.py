@@ -230,11 +230,8 @@ def _written(
     )
     replaced_tokens = sum(exchange.tokens_before for exchange in selection.leave)
     previous = earlier[-1].entries[0].message.text if earlier else None
-    staying = staying_messages(view, selection)
-    shown = "\n".join(words_of(staying))
-    conversation = conversation_of(
-        [message for _, message in messages], staying, ledger, previous or "", task.query or ""
-    )
+    shown = "\n".join(words_of(staying_messages(view, selection)))
+    conversation = conversation_of(view, task, ledger, previous or "", task.query or "")
     made: SummaryMessage | SummaryFailed = SummaryFailed(reason="")
     for portion in shared:
         left_out = shared[0].start if portion is shared[0] else 0

@@ -31,7 +31,7 @@ from plimsoll.tokens.cache import upper_by_lines
 from plimsoll.truncation import cut_text
 
 if TYPE_CHECKING:
-    from plimsoll.summary.grounding import Grounds
+    from plimsoll.summary.grounds import Grounds
 
 SHORTEN_ROUNDS_MAX = 3
 """Joined parts can cost slightly more than their sum; then they are rendered again with less room."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
@@ -12,44 +11,67 @@ from plimsoll.summary.coverage import terms
 from plimsoll.summary.ledger.sentences import CJK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from plimsoll.summary.grounds import Grounds
 
-_RUN = regex(r"https?://[^\s<>\"')\]]+|\d{1,3}(?:,\d{3})+(?![\d,])|[\w.@+/~-]+", re.ASCII)
+_RUN = regex(
+    r"[a-z][a-z0-9+]{1,9}://[^\s<>\"')\]]+|#\d{3,7}\b|\b(?:PR|MR|[Ii]ssue|[Tt]icket|[Pp]ull [Rr]equest) \d{3,7}\b"
+    r"|\d{1,3}(?:,\d{3})+(?![\d,])|[\w.@+/~-]+",
+    re.ASCII,
+)
 """Characters of a claim beside each other. Whether they are one is asked of the whole run, so that a long one takes no longer."""
 
 _WHOLE = regex(
-    r"https?://.+|(?:~?/|\.{1,2}/)[\w.@+-]+(?:/[\w.@+-]+)*/?|(?:[\w.@+-]+/)+[\w.@+-]+\.[a-z]{1,5}|[\w.+-]+@[\w-]+\.[\w.]+"
-    r"|\d{1,3}(?:,\d{3})+|[\w-]+(?:\.[\w-]+)*\.[a-z]{1,4}",
+    r"[a-z0-9+]+://.+|(?:~?/|\.{1,2}/)[\w.@+-]+(?:/[\w.@+-]+)*/?|(?:[\w.@+-]+/)+[\w.@+-]+\.[a-z]{1,5}|[\w.+-]+@[\w-]+\.[\w.]+"
+    r"|\d{1,3}(?:,\d{3})+|[\w-]+(?:\.[\w-]+)*\.[a-z]{1,4}|(?:#|[A-Za-z ]+ )\d{3,7}|v?\d{1,3}(?:\.\d{1,3}){2,3}",
     re.ASCII,
 )
-"""An address, a path, a grouped number or a file."""
+"""An address, a path, a grouped number, a file, a reference by number, or a version."""
 
 _PART = regex(
-    r"[A-Za-z]+(?:[-_][A-Za-z0-9]+)*[-_]?\d[\w-]*|\d[\w-]*[A-Za-z][\w-]*|\d{5,}|[A-Za-z]+_\w+|[a-z]+[A-Z]\w+", re.ASCII
+    r"[A-Za-z]+(?:[-_][A-Za-z0-9]+)*[-_]?\d[\w-]*|\d[\w-]*[A-Za-z][\w-]*|\d{5,}|(?:\d+-)+\d{5,}|\d{4}-\d\d-\d\d(?:T\d\d)?"
+    r"|[A-Za-z]+_\w+|[a-z]+[A-Z]\w+|(?:[A-Z][a-z]+){3,}",
+    re.ASCII,
 )
-"""An identifier, a large number, or a name in code."""
+"""An identifier, a large number, a date, or a name in code."""
 
 _QUANTITY = regex(
-    r"~?\d{1,4}(?:\.\d{1,3})?-?[a-z]{1,8}(?:-[a-z]{1,8}){0,3}|(?:pre|post|mid|early|late)-\d{4}s?", re.ASCII
+    r"~?(?:\d{1,4}(?:\.\d{1,3})?-)?\d{1,4}(?:\.\d{1,3})?(?:[A-Za-z]{1,4}|[dhms]\d{1,2}[hms]|-?[a-z]{1,8}(?:-[a-z]{1,8}){0,3})"
+    r"|(?:[Pp]re|[Pp]ost|[Mm]id|[Ee]arly|[Ll]ate)-\d{4}s?",
+    re.ASCII,
 )
 """Such as `30min`, `1-yr-old` or `mid-2023`: a short form of what was said in more words, and like other small numbers no claim."""
 
-_BETWEEN_PARTS = regex(r"([/.@+~])")
-_SEPARATOR = regex(r"[^0-9A-Za-z]+|_")
-_GROUPED = regex(r"(?<=\d),(?=\d{3})")
-_TOKEN = regex(r"[0-9a-z]+")
-_PLAIN_NUMBER = regex(r"[a-z]?\d{1,4}[a-z]?", re.ASCII)
-"""Such as a line, an hour or a step. Ranges of them are in no conversation."""
+_SECTION_WORDS = frozenset(
+    "user users request requests key fact facts decision decisions made open work task tasks current status state next step steps"
+    " file files modified changed read error errors fix fixes constraint constraints summary session goal goals context progress"
+    " pending todo done completed note notes issue issues command commands test tests result results finding findings important"
+    " identifiers values history background technical details info remaining intent primary overview plan problem problems solution"
+    " solutions requirement requirements preference preferences action actions analysis root cause".split()
+)
+"""Words of which titles such as `key_facts` are made."""
 
-_PART_CHARS_MIN, _DIGITS_MIN, _CODE_CHARS_MIN = 4, 5, 5
+_BETWEEN_PARTS = regex(r"([/.@+~])")
+_NUMBER = regex(r"\d[\d,]*(?:\.\d+)?")
+_PART_CHARS_MIN, _CODE_CHARS_MIN = 4, 5
+
+_TITLE = regex(
+    r"(?:\d{1,2}[.)]\s)?(?:(?:#{1,6}\s|<(?!/)|\*\*|【)[^.。\n]{1,60}|[^.。\n]{1,60}[:：]\**|\s*\"\w{1,40}\":\s?\[)"
+)
+_ASKS = regex(r"\b(?:requests?|asked|asks|constraints?|instructions?)(?![^\W_])|请求|要求|约束|指令")
+"""A title with one of these stands above what the user asked for."""
+
+_LISTS_REQUESTS = regex(r"\b(?:user_)?requests?\b[^:：]{0,20}[:：]")
+_ASKED_TERMS_MIN = 3
 
 _ATTRIBUTED = regex(
-    r"\busers?\b[^.;\n]{0,30}?\b(?:ask|request|want|requir|said|says|told|tells|insist|order|demand|instruct|approv|authori[sz]"
-    r"|permit|allow|agree|confirm|need)|用户[^，。；\n]{0,8}(?:要求|请求|希望|想|说|让|命令|指示|同意|批准|授权|需要)"
+    r"\busers?(?:_|\b(?:(?!\b(?:i|we|assistant|agent)\b)[^.;\n]){0,30}?\b)(?:ask|request|want|requir|said|says|told|tells"
+    r"|insist|order|demand|instruct|approv|authori[sz]|permit|permission|allow|agree|confirm|need|prefer|expect)"
+    r"|用户[^，。；\n]{0,8}(?:要求|请求|希望|想|说|让|命令|指示|同意|批准|授权|需要)"
 )
 _CUE_TERMS = frozenset(
     "user users asked asks reque wants wante requi said told insis order deman instr appro autho permi allow agree confi needs"
-    " neede 用户 要求 请求 希望 户要 户请 户希 户说 户让 户想 户同 户批 户授 户需 同意 批准 授权 命令 需要".split()
+    " neede gave given grant prefe expec stay stays keep kept leave remai 用户 要求 请求 希望 户要 户请 户希 户说 户让 户想 户同"
+    " 户批 户授 户需 同意 批准 授权 命令 需要".split()
 )
 _ATTRIBUTED_SHARE_MIN = 0.34
 _JUDGED_SHARE_MIN = 0.4
@@ -59,46 +81,6 @@ _LANGUAGE_SHARE_MIN = 0.25
 _SHORT_WORD = regex(r"\b[^\W\d_]{1,3}\b")
 
 _STRUCK = "…"
-
-
-class Grounds:
-    """What was said, to be asked whether it contains a claim."""
-
-    def __init__(self, texts: Iterable[str], spoken: Iterable[str]) -> None:
-        self._folded = "\n".join(texts).casefold()
-        self.spoken = tuple(spoken)
-
-    @cached_property
-    def spoken_terms(self) -> frozenset[str]:
-        """The terms of what user and assistant said."""
-        return frozenset[str]().union(*(terms(text.casefold()) for text in self.spoken))
-
-    @cached_property
-    def _digits(self) -> str:
-        return _GROUPED.sub("", self._folded)
-
-    @cached_property
-    def _tokens(self) -> frozenset[str]:
-        """The words and numbers as they stand: two line numbers in a list are not one large number."""
-        return frozenset(_TOKEN.findall(self._folded))
-
-    def mentions(self, term: str) -> bool:
-        """Whether a stem stands anywhere in the conversation, a tool's text included."""
-        return term in self._folded
-
-    def holds(self, claim: str) -> bool:
-        """Whether a path, identifier or number stands in the conversation, or each of its longer parts does."""
-        own = claim.casefold().strip(".-_")
-        if own in self._folded:
-            return True
-        bare = _GROUPED.sub("", own)
-        if bare.isdigit():
-            return bare in self._digits or (bare != own and self._tokens.issuperset(own.split(",")))
-        parts = [part for part in _SEPARATOR.split(own) if part and _PLAIN_NUMBER.fullmatch(part) is None]
-        telling = [
-            part for part in parts if len(part) >= (_DIGITS_MIN if any(map(str.isdigit, part)) else _PART_CHARS_MIN)
-        ]
-        return all(part in self._folded for part in telling) if telling else self._tokens.issuperset(parts)
 
 
 def grounded(prose: str, conversation: Grounds) -> tuple[str, int]:
@@ -111,9 +93,15 @@ def grounded(prose: str, conversation: Grounds) -> tuple[str, int]:
     if sum(map(conversation.mentions, own)) < len(own) * _JUDGED_SHARE_MIN:
         return prose, 0
     judges_requests = _speaks_alike(prose, conversation)
-    lines, count = list[str](), 0
+    lines, count, is_request = list[str](), 0, False
     for line in prose.split("\n"):
-        kept, struck = _grounded_line(line, conversation, judges_requests=judges_requests)
+        is_title = _TITLE.fullmatch(line.strip()) is not None
+        is_request = _ASKS.search(line.casefold()) is not None if is_title else is_request
+        is_listed = not is_title and (is_request or _LISTS_REQUESTS.search(line.casefold()) is not None)
+        if is_listed and judges_requests and _is_unspoken(line, conversation, _ASKED_TERMS_MIN):
+            count += 1
+            continue
+        kept, struck = _grounded_line(line, conversation, judges_requests=judges_requests and not is_listed)
         count += struck
         if kept.strip() or not line.strip():
             lines.append(kept)
@@ -141,12 +129,13 @@ def _grounded_line(line: str, conversation: Grounds, *, judges_requests: bool) -
 def _without_claims(text: str, conversation: Grounds) -> tuple[str, int, int]:
     """Return a text with unsupported claims replaced, and the numbers of unsupported and supported ones."""
     struck = supported = 0
+    numbers = [float(found.replace(",", "")) for found in _NUMBER.findall(text)]
 
     def checked(claim: str) -> str:
         nonlocal struck, supported
-        if len(claim) < _CODE_CHARS_MIN:
+        if len(claim) < _CODE_CHARS_MIN and not claim.startswith("#"):
             return claim
-        if conversation.holds(claim):
+        if conversation.holds(claim, numbers):
             supported += 1
             return claim
         struck += 1
@@ -155,29 +144,39 @@ def _without_claims(text: str, conversation: Grounds) -> tuple[str, int, int]:
     def checked_run(found: re.Match[str]) -> str:
         run = found[0].rstrip(".-")
         after = found[0][len(run) :]
+        if _QUANTITY.fullmatch(run) or _is_label(run, found):
+            return found[0]
         if _WHOLE.fullmatch(run):
             return checked(run) + after
-        if _QUANTITY.fullmatch(run):
-            return found[0]
         parts = (checked(part) if _PART.fullmatch(part) else part for part in _BETWEEN_PARTS.split(run))
         return "".join(parts) + after
 
     return _RUN.sub(checked_run, text), struck, supported
 
 
+def _is_label(run: str, found: re.Match[str]) -> bool:
+    """Whether a run is a tag, a key of JSON or the title of a section, which are the model's own words."""
+    start, end = found.span()
+    if found.string[start - 1 : start] == "<" or found.string[end : end + 2] == '":':
+        return "." not in run and not any(map(str.isdigit, run))
+    return "_" in run and _SECTION_WORDS.issuperset(run.casefold().split("_"))
+
+
 def _is_put_in_mouth(statement: str, conversation: Grounds) -> bool:
     """Whether a statement says that the user asked for something that neither the user nor the assistant spoke of."""
-    folded = statement.casefold()
-    if _ATTRIBUTED.search(folded) is None:
-        return False
-    needed = terms(folded) - _CUE_TERMS
-    return bool(needed) and len(needed & conversation.spoken_terms) < len(needed) * _ATTRIBUTED_SHARE_MIN
+    return _ATTRIBUTED.search(statement.casefold()) is not None and _is_unspoken(statement, conversation, 1)
+
+
+def _is_unspoken(text: str, conversation: Grounds, terms_min: int) -> bool:
+    needed = terms(text.casefold()) - _CUE_TERMS
+    spoken = len(needed & conversation.spoken_terms)
+    return len(needed) >= terms_min and spoken < len(needed) * _ATTRIBUTED_SHARE_MIN
 
 
 def _speaks_alike(prose: str, conversation: Grounds) -> bool:
     """Whether prose and conversation are in one language, by the short words of both, or by CJK characters."""
     folded = prose.casefold()
-    if _ATTRIBUTED.search(folded) is None:
+    if _ATTRIBUTED.search(folded) is None and _ASKS.search(folded) is None:
         return False
     if CJK.search(folded):
         return any(CJK.search(text) for text in conversation.spoken)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 import plimsoll
 from plimsoll.summary.condense import condensed
-from plimsoll.summary.grounding import Grounds, grounded
+from plimsoll.summary.grounding import grounded
+from plimsoll.summary.grounds import Grounds
 
 SPOKEN = [
     "Please fix src/export/invoice.py on port 9944 and keep the database as it is.",
@@ -88,7 +90,30 @@ def test_a_view_does_not_hold_what_a_model_invents() -> None:
     assert any("without 2 claims" in str(action.reason) for action in fitted.report.actions)
 
 
-@pytest.mark.parametrize("unit", ["a", "a.", "a/", "1-", "a@b.", "user said ", "(", "a;"])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "a",
+        "a.",
+        "a/",
+        "1-",
+        "a@b.",
+        "user said ",
+        "(",
+        "a;",
+        "9",
+        "0",
+        "1,000,",
+        "10000 ",
+        "one ",
+        "a-11",
+        "ab-11/",
+        "#1234",
+        "PR 12",
+        "<a",
+        "2024-01-01",
+    ],
+)
 def test_endless_runs_are_read_once(unit: str) -> None:
     """A text without an end in sight, which would take minutes if each character began a search of the rest (not so: it ends)."""
     prose = f"The user asked to fix src/export/invoice.py. {unit * (20_000 // len(unit))}"
@@ -107,3 +132,21 @@ class Quarters:
         return len(text) // 4 + 1
 
     upper = count
+
+
+@pytest.mark.parametrize("place", ["system", "arguments"])
+def test_what_the_view_shows_or_cuts_is_no_invention(place: str) -> None:
+    """A model may speak of the system text and of what stays, also of the parts that are cut from it."""
+    name = "TestBerthQueue_BothMooredAtOnce"
+    lines = [f"func TestCrane{n}Idle() {{ wait({n}) }}" for n in range(400)]
+    lines[200] = f"func {name}() {{ moor(2) }}" if place == "arguments" else ""
+    system = {"role": "system", "content": f"You watch cranes with {name if place == 'system' else 'care'}."}
+    call = {"name": "write", "arguments": json.dumps({"path": "crane_test.go", "content": "\n".join(lines)})}
+    newest = [
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "type": "function", "function": call}]},
+        {"role": "tool", "tool_call_id": "c1", "content": "written"},
+    ]
+    said = f"Crane 5 took pallet P-1185 to bay 5; {name} watches it."
+    fitted = plimsoll.fit([system, *long_talk(), *newest], max_tokens=1_500, summarizer=lambda _: said)
+    assert fitted.report.stage == "model"
+    assert said in (fitted.report.summary or "")

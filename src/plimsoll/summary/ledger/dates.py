@@ -9,6 +9,7 @@ from plimsoll.light.regex import regex
 
 if TYPE_CHECKING:
     import datetime as dt
+    from collections.abc import Iterator
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "June", "July", "Aug", "Sept", "Oct", "Nov", "Dec")
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -49,8 +50,15 @@ _YEARS_OFF = {"去年": -1, "明年": 1, "前年": -2}
 def day_in(text: str) -> dt.date | None:
     """The day that a heading names with its year; None where it names none."""
     found = _DAY.search(text)
-    if found is None:
-        return None
+    return found and _day_of(found)
+
+
+def days_in(text: str) -> Iterator[dt.date]:
+    """The days that a text names with their years."""
+    return (day for found in _DAY.finditer(text) if (day := _day_of(found)) is not None)
+
+
+def _day_of(found: re.Match[str]) -> dt.date | None:
     import datetime as dt  # noqa: PLC0415 - only where a day is named
 
     parts = found.groupdict()
