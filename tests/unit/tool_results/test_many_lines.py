@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import plimsoll
-from plimsoll.truncation.tool_results import lines, shapes
+from plimsoll.truncation.tool_results import lines, listings
 
 COUNT = 300_000
 
@@ -29,7 +29,7 @@ def test_many_newlines_are_cheap(text: str) -> None:
 def test_lines_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A repeated line is analysed once, and only lines that begin like a gap are parsed as one."""
     read: list[str] = []
-    place, gap = shapes._tree_position, lines.gap_size
+    place, gap = listings._tree_position, lines.gap_size
 
     def counted_place(line: str) -> Any:
         read.append(line)
@@ -39,7 +39,7 @@ def test_lines_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
         read.append(line)
         return gap(line)
 
-    monkeypatch.setattr(shapes, "_tree_position", counted_place)
+    monkeypatch.setattr(listings, "_tree_position", counted_place)
     monkeypatch.setattr(lines, "gap_size", counted_gap)
     plimsoll.shrink("bash", "src/a/b.py\nsrc/a/c.py\n[… 3 lines cut …]\n" * 5_000, max_tokens=300)
 

@@ -16,9 +16,10 @@ from plimsoll.truncation.tables import separator_of
 from plimsoll.truncation.tool_results.csv_rows import look_at_csv
 from plimsoll.truncation.tool_results.encoded import in_pieces, is_base64, look_at_base64
 from plimsoll.truncation.tool_results.errors import SEVERE, find_errors
-from plimsoll.truncation.tool_results.folding import fold_commits, fold_paths, is_history, paths_of, recursive_paths
+from plimsoll.truncation.tool_results.history import fold_commits, is_history
 from plimsoll.truncation.tool_results.html_text import is_page, text_of_page
 from plimsoll.truncation.tool_results.lines import Look, rank_ends
+from plimsoll.truncation.tool_results.listings import LISTED, look_at_listing
 from plimsoll.truncation.tool_results.logs import look_at_log
 from plimsoll.truncation.tool_results.nested import is_nested, look_at_nested
 from plimsoll.truncation.tool_results.traces import frames_near, outer_lines
@@ -160,65 +161,6 @@ def _diff_facts(lines: Lines) -> str:
     return f"{of}{pluralize(files, 'file')}, +{added:,} -{removed:,} {'line' if added + removed == 1 else 'lines'}"
 
 
-# --- file listings ----------------------------------------------------------------------------------------------------
-
-_INDENT = regex(r"[\s│├└─|`-]*")
-_DEPTH_MAX = 12
-
-
-def _listing_ranks(lines: Lines) -> list[int]:
-    """0 the first two lines and the last, else depth in the tree plus the logarithm of the siblings before it.
-
-    So the top of the tree comes before its depths, and all folders come before the many files of one.
-    """
-    siblings: dict[str, int] = {}
-    positions = {line: _tree_position(line) for line in dict.fromkeys(lines)}
-    ranked = []
-    for line in lines:
-        depth, folder = positions[line]
-        before = siblings[folder] = siblings.get(folder, 0) + 1
-        ranked.append(depth + before.bit_length())
-    for error in find_errors(lines):
-        if not _is_entry(lines[error.first]):
-            ranked[error.first] = 0
-    rank_ends(ranked, 0, 2, 1)
-    return ranked
-
-
-def _is_entry(line: str) -> bool:
-    """Whether a line is an entry whose name may be the word of an error, and not what could not be listed or is marked."""
-    tree = _BRANCH.match(line)
-    return " " not in line[tree.end() :].strip() if tree else _LISTED.match(line) is not None
-
-
-_BRANCH = regex(r"[\s│]{0,200}[├└][─┬ -]{1,8}")
-
-
-def _tree_position(line: str) -> tuple[int, str]:
-    """The depth of a line's entry, and the folder it is in."""
-    found = None if line[:1].isalnum() or line[:1] == "." else _INDENT.match(line[:200])
-    indent = len(found[0]) // 4 if found else 0
-    path = line[-300:].rsplit(None, 1)[-1].rstrip("/") if line.strip() else ""
-    depth = path.count("/") + indent
-    return min(_DEPTH_MAX, depth), path.rpartition("/")[0] or f"indent {min(_DEPTH_MAX, depth)}"
-
-
-def _look_at_listing(lines: Lines) -> Look:
-    return Look(_listing_ranks(lines), pluralize(sum(1 for line in lines if line.strip()), "entry", "entries"))
-
-
-def _look_at_folders(paths: Lines, others: Lines) -> Look:
-    """Paths by their folders, the upper ones first; before them lines that are no paths, errors first of all."""
-    folded = [*((1, line) for line in others), *fold_paths(paths)]
-    ranked = [depth for depth, _ in folded]
-    rank_ends(ranked, 0, 1, 0)
-    for error in find_errors(others):
-        ranked[error.first] = -1
-    folders = len({path.rstrip("/").rpartition("/")[0] for path in paths})
-    facts = f"{pluralize(len(paths), 'path')} in {pluralize(folders, 'folder')}, names by folder with the number of paths below"
-    return Look(ranked, facts, lines=[line for _, line in folded])
-
-
 # --- search hits ------------------------------------------------------------------------------------------------------
 
 _ERRORS_OF_SEARCH = 4
@@ -313,7 +255,7 @@ def _look_at_nested(lines: Lines) -> Look:
 SHAPES: Mapping[Kind, Callable[[Lines], Look]] = {
     "diff": lambda lines: Look(_with_errors(_diff_ranks(lines), lines), _diff_facts(lines)),
     "search": _look_at_search,
-    "listing": _look_at_listing,
+    "listing": look_at_listing,
     "log": look_at_log,
     "csv": look_at_csv,
     "html": _look_at_page,
@@ -329,10 +271,6 @@ _SAMPLE_CHARS = 40_000
 _SAMPLE_LINE_CHARS = 400
 
 _DIFF = regex(r"diff --git |@@ -[0-9]+(?:,[0-9]+)? \+[0-9]")
-_LISTED = regex(
-    r"[-dlbcps][-rwxsStT]{9}|[0-7]{6} (?:blob|tree|commit) |[0-9.]{1,8}[KMGT]?\t\S+\Z|\s{0,40}[│├└]|total [0-9]+\Z"
-    r"|\.{0,2}/?[\w.@+-]+(?:/[\w.@+ -]+)*/?\Z"
-)
 _LOGGED = regex(
     r"\S{0,30}[0-9]{1,4}[-/:][0-9]{2}[-/:][0-9]{2}"
     r"|\S{0,20} ?[0-9]{2}:[0-9]{2}:[0-9]{2}"
@@ -348,7 +286,7 @@ _SHARES_MIN: tuple[tuple[Kind, re.Pattern[str], float], ...] = (
     ("search", _HIT, 0.6),
     ("code", _LINE_NUMBER, 0.6),
     ("log", _LOGGED, 0.3),
-    ("listing", _LISTED, 0.7),
+    ("listing", LISTED, 0.7),
     ("code", _CODE, 0.2),
 )
 """A result has the first shape whose pattern matches at least this share of its lines; half of it if its tool suggests it."""
@@ -364,15 +302,13 @@ _NEWLINE = "\n"
 
 
 def look_at(tool_name: str, text: str) -> tuple[Kind, Look]:
-    """The shape of a text, and what it says of its lines; a list of paths is looked at by folders."""
+    """The shape of a text, and what it says of its lines."""
     kind = detect_lines(tool_name, text)
     pieces = in_pieces(text) if kind in _BROKEN else None
     if pieces:
         facts = f"{pluralize(text.count(_NEWLINE) + 1, 'line')} of {len(text):,} characters, shown in {len(pieces):,} pieces"
         return "text", Look(_with_errors(_text_ranks(pieces), pieces), facts, lines=pieces)
-    lines = text.split("\n")
-    paths = (recursive_paths(lines) or paths_of(lines)) if kind == "listing" else None
-    return kind, _look_at_folders(*paths) if paths else SHAPES[kind](lines)
+    return kind, SHAPES[kind](text.split("\n"))
 
 
 def detect_lines(tool_name: str, text: str) -> Kind:
