@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plimsoll.compaction.view_message import Origins
 from plimsoll.conversations.content import RequestContent
@@ -13,6 +13,7 @@ from plimsoll.conversations.inner import ROUNDS_MAX, InnerCalls, before_answer, 
 from plimsoll.conversations.open_here import WAIT_S, taken
 from plimsoll.conversations.prefix import Listing, said
 from plimsoll.conversations.redaction import Redaction
+from plimsoll.conversations.settings import Settings
 from plimsoll.errors import PlimsollError, StoreError
 from plimsoll.formats.intake import received
 from plimsoll.formats.overflow import Overflow
@@ -20,11 +21,8 @@ from plimsoll.formats.requests import RequestParts, api_of, parts_of, with_messa
 from plimsoll.light.dataclass import dataclass, field, replace
 from plimsoll.message import FormatName
 from plimsoll.records.usage import Usage, usage_of
+from plimsoll.session.session import Session
 from plimsoll.tokens.counter import counter_for
-
-if TYPE_CHECKING:
-    from plimsoll.conversations.settings import Settings
-    from plimsoll.session.session import Session
 
 HARDER_SHARE = 0.6
 """A request that the provider found too long, without saying by how much, is brought to this share of its size."""

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Final, Protocol
 from weakref import WeakSet
 
 from plimsoll.errors import SessionBusy
+from plimsoll.session.session import Session
 
 if TYPE_CHECKING:
     from threading import RLock
-
-    from plimsoll.session.session import Session
 
 WAIT_S: Final = 5.0
 """How long a conversation that uses its session is waited for."""

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from plimsoll.environment.layers import LAYERS, ContextLayers
 from plimsoll.light.brief import pluralize
 from plimsoll.light.regex import regex
+from plimsoll.protocols import TokenCounter
 from plimsoll.summary.ledger.sentences import line
 from plimsoll.truncation import cut_text
-
-if TYPE_CHECKING:
-    from plimsoll.protocols import TokenCounter
 
 LINE_CHARS_MAX = 2_000
 CUT_TOKENS_MIN = 24

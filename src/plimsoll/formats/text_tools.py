@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise, takewhile
-from typing import TYPE_CHECKING
 
 from plimsoll.formats.text_actions import TextCall, action_in, data_in, demands_output
 from plimsoll.light.dataclass import replace
 from plimsoll.light.regex import regex
 from plimsoll.message import Message, Text, ToolCall, ToolResult
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
 
 OUTPUT_NAMES = (
     r"(?:obs(?:ervation)?s?|(?:command|tool|function|terminal|code|execution|action|shell|query|sql|python|interpreter|environment"

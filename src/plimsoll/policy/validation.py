@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Collection
+from typing import TypeVar
 
 from plimsoll.errors import SettingError
 from plimsoll.limits import SETTING_TOKENS_MAX, TIME_MS_MAX
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 Choice = TypeVar("Choice", bound=str)
 

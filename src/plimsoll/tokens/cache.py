@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable
 from itertools import takewhile
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
@@ -13,8 +14,6 @@ from plimsoll.limits import COUNT_CACHE_TEXT_CHARS_MIN, COUNT_CACHE_TEXTS_MAX
 from plimsoll.tokens.exact import ExactCounter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
-
     from plimsoll.protocols import TokenCounter
 
 Result = TypeVar("Result")

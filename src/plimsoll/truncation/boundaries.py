@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from plimsoll.light.regex import regex
 from plimsoll.limits import BREAK_SEARCH_CHARS_MAX, BROKEN_WORD_CHARS_MAX, GRAPHEME_CHARS_MAX
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _SENTENCE_END = regex(
     r"""[。！？｡।॥؟۔]["'”’」』）》)\]]{0,4}"""  # these always end a sentence

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -15,8 +16,6 @@ from plimsoll.truncation.measure import fair_cap, tokens_about, tokens_if_fits
 from plimsoll.truncation.text import Cut, check_options, cut_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
-
     from plimsoll.protocols import TokenCounter
 
 _CUT_KEY = "_cut"

@@ -6,7 +6,8 @@ A marker carries a keyed tag, so that text which only looks like one is not mist
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
 
 from plimsoll.errors import SettingError
 from plimsoll.formats.provenance import TAG_HEX, is_tagged, tag_of
@@ -14,9 +15,6 @@ from plimsoll.light.brief import pluralize
 from plimsoll.light.dataclass import dataclass
 from plimsoll.light.regex import regex
 from plimsoll.policy.validation import short_repr
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MarkerLanguage: TypeAlias = Literal["auto", "en", "zh"]
 

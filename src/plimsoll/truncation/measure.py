@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from plimsoll.limits import COUNTED_TEXT_CHARS_MAX
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from plimsoll.protocols import TokenCounter
 
 _SAMPLES = 16

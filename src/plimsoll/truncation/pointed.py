@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING
 
 from plimsoll.light.regex import regex
 from plimsoll.limits import COUNTED_TEXT_CHARS_MAX
-from plimsoll.truncation.marker import SHORTEST
+from plimsoll.protocols import TokenCounter
+from plimsoll.truncation.marker import SHORTEST, MarkerLanguage
 from plimsoll.truncation.measure import fair_cap
-from plimsoll.truncation.text import cut_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from plimsoll.protocols import TokenCounter
-    from plimsoll.truncation.marker import MarkerLanguage
-    from plimsoll.truncation.text import Cut
+from plimsoll.truncation.text import Cut, cut_text
 
 _POINTER = regex(
     r"(?i:\b(?:lines?|rows?|entry|entries|records?|items?|zeilen?|lignes?)|\bL(?=[0-9])|(?<!\w)#(?=[0-9])|第)\s{0,2}[#:]?\s{0,2}"

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from plimsoll.light.regex import regex
 from plimsoll.truncation.marker import GAP_START
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 ALIGNED = "  "
 """Columns are apart by two spaces or more, as in what tools print for people."""

@@ -6,7 +6,8 @@ The header comes first, then rows with errors or values that differ from their c
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from plimsoll.light.brief import pluralize
 from plimsoll.truncation.tables import ALIGNED, BORDERS, RULE, WORDS, between_borders, fields_of, separator_in, value_of
@@ -14,9 +15,6 @@ from plimsoll.truncation.tool_results.errors import find_errors
 from plimsoll.truncation.tool_results.lines import Look, rank_ends
 from plimsoll.truncation.tool_results.logs import ERRORS_FIRST, facts_of_errors
 from plimsoll.truncation.tool_results.outliers import odd_values
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _ODD_FIRST = 2
 _ODD_NEXT = 10

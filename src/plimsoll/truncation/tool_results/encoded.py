@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import binascii
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from plimsoll.light.regex import regex
 from plimsoll.truncation.tool_results.lines import Look
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _BASE64_LINE = regex(r"[A-Za-z0-9+/_-]{16,}={0,2}\Z")
 _BASE64_CHARS_MIN = 600

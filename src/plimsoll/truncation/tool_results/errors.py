@@ -8,15 +8,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from math import log2
-from typing import TYPE_CHECKING
 
 from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 _SEVERE = regex(
     r"\b(?:ERRORS?|FATAL|CRITICAL|PANIC|EMERG|ALERT|SEVERE|FAIL|FAILED|FAILURE|EXCEPTION)\b|Traceback \(most recent"

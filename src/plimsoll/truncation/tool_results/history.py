@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from plimsoll.light.regex import regex
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _COMMIT = regex(r"commit ([0-9a-f]{7,64})(?: \([^)]{0,400}\))?\s{0,8}\Z")
 _HEADER = regex(r"(Author|AuthorDate|Date|Commit|CommitDate|Merge): {1,8}(.{0,200})")

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
-from plimsoll.truncation.json_text import EscapedCounter, cut_value, render_json, unused_key
+from plimsoll.protocols import TokenCounter
+from plimsoll.truncation.json_text import EscapedCounter, Path, cut_value, render_json, unused_key
 from plimsoll.truncation.marker import GAP_START
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from plimsoll.protocols import TokenCounter
-    from plimsoll.truncation.json_text import Path
 
 NOTE_KEY = "_shrunk"
 

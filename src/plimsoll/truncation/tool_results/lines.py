@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from plimsoll.light.brief import pluralize
 from plimsoll.light.named_tuple import NamedTuple
@@ -14,9 +13,6 @@ from plimsoll.light.regex import regex
 from plimsoll.truncation.boundaries import word_after, word_before
 from plimsoll.truncation.marker import GAP_START
 from plimsoll.truncation.tool_results.errors import error_start
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LINE_CHARS_MAX = 400
 LINE_CHARS_MIN = 140

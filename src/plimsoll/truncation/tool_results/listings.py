@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from plimsoll.light.brief import pluralize
 from plimsoll.light.regex import regex
 from plimsoll.truncation.tool_results.errors import find_errors
 from plimsoll.truncation.tool_results.lines import Look, rank_ends
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _PATH = regex(
     r"(?:[0-7]{6} (?:blob|tree|commit) [0-9a-f]{40,64}(?: {1,12}[0-9-]{1,15})?\t)?(\.{0,2}/?[\w.@+-][^\t:]{0,400})\Z"

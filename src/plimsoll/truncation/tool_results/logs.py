@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from plimsoll.light.brief import pluralize
 from plimsoll.light.regex import regex
 from plimsoll.truncation.tool_results.errors import ErrorLines, find_errors, kinds_of
 from plimsoll.truncation.tool_results.lines import Look, rank_ends
 from plimsoll.truncation.tool_results.traces import frames_near
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 _TOTAL = regex(
     r"\b(?:[0-9]+ (?:passed|failed|errors?|warnings?|skipped|tests?|files? changed)|total|summary|ran [0-9]+"

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from plimsoll.light.brief import pluralize
 from plimsoll.light.regex import regex
 from plimsoll.truncation.tool_results.lines import Look, rank_ends
 from plimsoll.truncation.tool_results.outliers import odd_values
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _LINE = regex(
     r"(?P<indent>\s{0,80})(?:"

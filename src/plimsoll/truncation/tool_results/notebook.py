@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from plimsoll.light.brief import pluralize
 from plimsoll.truncation.json_text import render_json
 from plimsoll.truncation.tool_results.lines import Look, rank_ends
 from plimsoll.truncation.tool_results.terminal import as_shown
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _HEAD, _ERROR, _HEADING, _SOURCE, _OUTPUT = 1, 0, 1, 3, 5
 _ERRORS_FIRST = -1

@@ -6,18 +6,16 @@ Rows are the objects of one list, or of one object whose values are objects.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from math import log2
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.limits import TOOL_ARGUMENT_DEPTH_MAX
 from plimsoll.truncation.json_text import Path
 from plimsoll.truncation.tool_results.errors import containing, severity
 from plimsoll.truncation.tool_results.wanted import best_matches
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 Container: TypeAlias = "dict[str, Any] | list[Any]"
 

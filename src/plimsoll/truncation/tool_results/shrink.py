@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from plimsoll.formats.provenance import is_tagged, notice, tag_of, verified_notice
 from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.light.regex import regex
 from plimsoll.policy.validation import integer
+from plimsoll.protocols import TokenCounter
 from plimsoll.tokens.cache import upper_by_lines
 from plimsoll.truncation import cut_text
-from plimsoll.truncation.json_text import parse_json, sample_words
+from plimsoll.truncation.json_text import Path, parse_json, sample_words
 from plimsoll.truncation.marker import MarkerLanguage, check_reference, language_of
 from plimsoll.truncation.measure import tokens_about, tokens_if_fits
 from plimsoll.truncation.text import check_options
 from plimsoll.truncation.tool_results import json_rows
 from plimsoll.truncation.tool_results.errors import stems_in
-from plimsoll.truncation.tool_results.lines import by_rank, earlier_gaps, keep_lines, line_chars, render_kept
+from plimsoll.truncation.tool_results.lines import Look, by_rank, earlier_gaps, keep_lines, line_chars, render_kept
 from plimsoll.truncation.tool_results.notebook import is_notebook, look_at_notebook
 from plimsoll.truncation.tool_results.outliers import find_outliers, is_rows
 from plimsoll.truncation.tool_results.shapes import Kind, look_at
 from plimsoll.truncation.tool_results.terminal import as_shown
 from plimsoll.truncation.tool_results.wanted import around_words, best_matches
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from plimsoll.protocols import TokenCounter
-    from plimsoll.truncation.json_text import Path
-    from plimsoll.truncation.tool_results.lines import Look
 
 _NOTICE_WORDS = {
     "en": ("shrunk from {:,} tokens: {}", "; read the whole by reference {}"),

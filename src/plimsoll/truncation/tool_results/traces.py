@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from plimsoll.light.regex import regex
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _FRAME = regex(
     r"\s{1,60}(?:File \".{1,400}\", line [0-9]|at [\w$<./@]|[0-9]{1,4}: \S|\S{1,300}\.\w{1,5}:[0-9]|\.\.\. [0-9]{1,5} more)"

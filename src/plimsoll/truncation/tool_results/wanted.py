@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import log2
-from typing import TYPE_CHECKING
 
 from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
 from plimsoll.truncation.boundaries import word_after, word_before
 from plimsoll.truncation.tool_results.errors import containing
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _WITHOUT_SPACES = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 _RUN = regex(f"[{_WITHOUT_SPACES}]{{1,80}}|[^{_WITHOUT_SPACES}]{{1,4000}}")
