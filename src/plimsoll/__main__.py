@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
+from plimsoll.cli.main import command
 
-from plimsoll.cli.main import main
-
-sys.exit(main())
+command()

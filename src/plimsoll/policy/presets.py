@@ -7,9 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from plimsoll.policy.budget import Level, LoadLines, Mark
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+else:
+    from plimsoll.light.typed_dict import TypedDict
 
 Step: TypeAlias = Literal["collapse", "offload", "clip", "summarise", "window", "ledger"]
 """The steps of a compaction:

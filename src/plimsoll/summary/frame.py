@@ -55,6 +55,9 @@ _MARKERS = (
     rf"|tag\s{{1,3}}[0-9a-f]{{{TAG_HEX}}}\s{{0,3}}[\]］】〕⟧]"
 )
 _FENCE = regex(rf"[\[［【〔⟦](?=[\s/\u200b-\u200f\u2060\ufeff]{{0,8}}(?:{_MARKERS}))", re.IGNORECASE)
+_WORDS_OF_MARKERS = ("summary", "tag", "摘要", "第", "消息")
+"""Every marker has one of these, case folded."""
+
 _HEADER_PATTERN = (
     r"\[(?:Summary of messages m(?P<first>[0-9]{1,9})(?:-| to )m(?P<last>[0-9]{1,9}), (?:made )?by machine\.[^\]\n]{0,300}"
     r"|消息m(?P<first_zh>[0-9]{1,9})-m(?P<last_zh>[0-9]{1,9})的摘要，由程序生成[^\]\n]{0,300}"
@@ -171,7 +174,8 @@ def omitted(text: str) -> int | None:
 
 def neutralised(text: str) -> str:
     """Replace the opening bracket of anything that looks like a header or footer by a parenthesis."""
-    return _FENCE.sub("(", text)
+    folded = text.casefold()
+    return _FENCE.sub("(", text) if any(map(folded.__contains__, _WORDS_OF_MARKERS)) else text
 
 
 def _tagged(header: str, body: str, footer: str) -> str:

@@ -6,7 +6,6 @@ line for itself (LineReader), in any order, so that it can go on where it stoppe
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import re
@@ -50,7 +49,7 @@ class Source:
     """Whether the last line ends in a line feed. Known after all lines were read, like the attributes below."""
     findings: tuple[Finding, ...] = ()
     size_bytes: int = 0
-    _digest: bytes = b""
+    _checksum: int = 0
 
     def lines(self) -> Iterator[bytes]:
         """The lines, without line feeds; U+2028 and the like do not end one. A broken archive yields its readable part and a
@@ -60,16 +59,16 @@ class Source:
         beyond TRANSCRIPT_SIZE_BYTES_MAX, TRANSCRIPT_LINES_MAX, MESSAGE_SIZE_BYTES_MAX for a line or ARCHIVE_RATIO_MAX for an
         archive.
         """
-        digest, size_bytes, line = hashlib.sha256(), 0, b"\n"
+        checksum, size_bytes, line = 0, 0, b"\n"
         with _opened(self.given) as file:
             archive = _archive(file)
             read = iter(lambda: file.readline(MESSAGE_SIZE_BYTES_MAX + 2), b"")
             for line in _checked(read if archive is None else _rejoined(archive.chunks())):
-                digest.update(line)
+                checksum = zlib.crc32(line, checksum)
                 size_bytes += len(line)
                 yield line.removesuffix(b"\n")
         self.whole, self.findings = line.endswith(b"\n"), () if archive is None else archive.findings
-        self.size_bytes, self._digest = size_bytes, digest.digest()
+        self.size_bytes, self._checksum = size_bytes, checksum
 
     def data(self) -> bytes:
         """The decompressed bytes that `lines` yielded, read again. Raises what `lines` raises, and SourceChanged if they have
@@ -80,7 +79,7 @@ class Source:
         with _opened(self.given) as file:
             archive = _archive(file)
             data = file.read(self.size_bytes) if archive is None else b"".join(_rejoined(archive.chunks()))
-        if hashlib.sha256(data).digest() != self._digest:
+        if zlib.crc32(data) != self._checksum:
             raise SourceChanged(ascii(self.given)[:200], reason="it was written to while it was read; try again")
         return data
 

@@ -141,8 +141,14 @@ def han_chars(text: str) -> int:
     """The number of Han characters of a text; 0 if there is half as much kana, because then it is Japanese."""
     if text.isascii():  # most texts are, and need no search
         return 0
-    han = sum(map(len, _HAN.findall(text)))
+    rows = text.encode("utf-16-le", "surrogatepass")[
+        1::2
+    ]  # a pattern of so many characters takes a millisecond to compile
+    han = len(rows) - len(rows.translate(None, _HAN_ROWS))
     return han if 2 * sum(map(len, _KANA.findall(text))) < han else 0
 
 
-_HAN, _KANA = regex(r"[\u3400-\u9fff]+"), regex(r"[\u3041-\u30fa\u30fc-\u30ff]+")
+_HAN_ROWS = bytes(range(0x34, 0xA0))
+"""U+3400 to U+9FFF, by the upper byte."""
+
+_KANA = regex(r"[\u3041-\u30fa\u30fc-\u30ff]+")

@@ -67,3 +67,34 @@ def test_a_command_on_a_large_file_loads_the_tokenizer(tmp_path: Path) -> None:
         json.dumps([{"role": "user", "content": "The tide is high. " * (COUNT_TABLE_WORK_MAX // 17)}]), "utf-8"
     )
     assert "splintr" not in ended("count", str(file))
+
+
+ENDING = """
+import atexit, sys, threading, time
+from plimsoll.cli import main as m
+atexit.register(print, "registered before")
+run = m.main
+def main():
+    atexit.register(print, "registered by the command")
+    threading.Thread(target=lambda: (time.sleep(0.2), print("a thread"))).start()
+    {what}
+m.main = main
+sys.argv = ["plimsoll", *sys.argv[1:]]
+m.command()
+"""
+
+
+@pytest.mark.parametrize(("what", "status"), [("return run()", 0), ("return 3", 3), ("raise RuntimeError", 1)])
+def test_a_command_ends_when_nothing_is_left_to_do(what: str, status: int) -> None:
+    """Its output is whole, its threads have ended and what was registered for its end is done, whatever the status is."""
+    done = subprocess.run(
+        [sys.executable, "-c", ENDING.format(what=what), "--help"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    said = done.stdout.splitlines()
+    assert said[-2:] == ["a thread", "registered by the command"]
+    assert (len(said) > 20) == (what == "return run()")
+    assert done.returncode == status

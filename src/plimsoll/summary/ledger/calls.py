@@ -132,7 +132,8 @@ def _cut_fields(arguments: str) -> dict[str, Any]:
 def acts(call: Call) -> bool:
     """Return whether a call changes something beside files, judging by the tool's name or the functions in its code."""
     if call.action == "shell":
-        return _ACTING_CODE.search(call.command[:_CODE_CHARS]) is not None
+        code = call.command[:_CODE_CHARS]
+        return "(" in code and _ACTING_CODE.search(code) is not None
     return call.action in ("other", "read", "search") and _acts(call.name[:_NAME_CHARS_MAX])
 
 

@@ -38,6 +38,9 @@ _NONE = regex(
 )
 """An error that did not happen."""
 
+_FAILURES, _NONE_WORDS = ("err", "fail", "exc"), ("0", "no", "zero", "with", "null", "false", "nil")
+"""In ASCII, a match has one of each in lower case."""
+
 _SERVER_ERROR = regex(r"http/[0-9.]{1,4}\"? 5[0-9]{2}\b|\bstatus(?:[ _]?code)?[\"']?[=: ]{1,3}\"?5[0-9]{2}\b")
 
 _BY_NUMBER = regex(
@@ -103,7 +106,8 @@ def severity(text: str, stems: Sequence[str]) -> int:
 
 
 def _severity_of(text: str, lower: str) -> int:
-    if ("err" in lower or "fail" in lower or "exc" in lower or not text.isascii()) and _NONE.search(text):
+    may_be_none = any(map(lower.__contains__, _FAILURES)) and any(map(lower.__contains__, _NONE_WORDS))
+    if (may_be_none or not text.isascii()) and _NONE.search(text):
         text = _NONE.sub("", text)
     return SEVERE if _SEVERE.search(text) else 1 if _ERROR.search(text) else 0
 

@@ -127,8 +127,6 @@ def _code_rank(line: str) -> int:
 _DIFF_FILE = ("diff --git ", "--- ", "+++ ", "rename ", "new file", "deleted file", "Binary files")
 _CHANGES_PER_RANK = 8
 _CHANGE_RANKS_MAX = 40
-
-
 _COMMIT = regex(r"commit [0-9a-f]{7,64}\b")
 
 
@@ -136,7 +134,9 @@ def _diff_ranks(lines: Lines) -> list[int]:
     """-1 commits, 0 files, 1 hunks, 2 and on changed lines (eight of each hunk per rank), last the context."""
     ranked, changes, is_message = [], 0, False
     for line in lines:
-        if _COMMIT.match(line) or (is_message and line.startswith("    ") and line.strip()):
+        if (line.startswith("commit ") and _COMMIT.match(line)) or (
+            is_message and line.startswith("    ") and line.strip()
+        ):
             is_message = line.startswith("commit")
             ranked.append(-1)
         elif line.startswith(_DIFF_FILE):
@@ -156,7 +156,7 @@ def _diff_facts(lines: Lines) -> str:
     files = sum(line.startswith("diff --git ") for line in lines) or sum(line.startswith("+++ ") for line in lines)
     added = sum(line.startswith("+") and not line.startswith("+++ ") for line in lines)
     removed = sum(line.startswith("-") and not line.startswith("--- ") for line in lines)
-    commits = sum(_COMMIT.match(line) is not None for line in lines)
+    commits = sum(line.startswith("commit ") and _COMMIT.match(line) is not None for line in lines)
     of = f"{pluralize(commits, 'commit')}, " if commits else ""
     return f"{of}{pluralize(files, 'file')}, +{added:,} -{removed:,} {'line' if added + removed == 1 else 'lines'}"
 
