@@ -33,8 +33,8 @@ MARK_TOKENS = 48
 SPARE_TOKENS, SPARE_SHARE = 8, 0.015
 """Minimum gain, in tokens and as a share of the goal, that justifies rendering the summary again."""
 
-PASSES_MAX = 3
-"""Times that the room is shared out between the tail and the rules' summary of the rest."""
+PASSES_MAX = 4
+"""Times that the room is shared out between the tail and the rules' summary of the rest, the first by the split."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,33 +93,27 @@ def _tightened(
 
     Room too small for an exchange goes to the summary.
     """
+    failure, used = outcome.failure, _used(task, selection, outcome)
+    made: SummaryOutcome | None = outcome
     if _slack(task, selection, outcome):
-        assert outcome.summary is not None
-        selection = split(view, task, summary_tokens=outcome.summary.tokens)
+        # Hardly less leaves now, so its summary is taken to be as long as this one. It is made if nothing more can stay.
+        selection, made = split(view, task, summary_tokens=used), None
         if not selection.leave:
-            return selection, SummaryOutcome(ledger=task.ledger, covers=task.covers, failure=outcome.failure)
-        outcome = replace(_by_rules(view, task, selection), failure=outcome.failure)
-    used = _used(task, selection, outcome)
-    spare = int(task.goal_tokens * SPARE_SHARE)
-    # What would be gained by rendering again: by the tokens of the summary as it is, and by the room that it was given.
-    used_nearly = used + max(SPARE_TOKENS, spare)
-    if not task.policy.caps_tail and _room_beside(view, task, selection) <= used_nearly:
-        return selection, outcome
-    given_nearly = max(used_nearly, selection.summary_tokens_max + spare)
+            return selection, _resumed(view, task, selection, failure)
     whole = [
         (exchange, exchange.entries, exchange.decision, exchange.reasons, exchange.references)
         for exchange in selection.leave
     ]
-    for passes_left in range(PASSES_MAX - 1, -1, -1):
-        smaller = _with_boundary(view, task, selection, used)
-        if not smaller.leave:
-            return smaller, _resumed(view, task, smaller, outcome.failure)
-        room = used if task.policy.caps_tail else min(_room_beside(view, task, smaller), task.summary_tokens_max)
-        is_first = passes_left == PASSES_MAX - 1
-        if is_first and smaller is selection and room <= given_nearly:
-            return selection, outcome
-        smaller = replace(smaller, summary_tokens_max=max(room, used))
-        outcome = _resumed(view, task, smaller, outcome.failure)
+    smaller = _moved(view, task, selection, used)
+    if smaller is None and made is None:
+        made = _resumed(view, task, selection, failure)
+        used = _used(task, selection, made)
+        smaller = _moved(view, task, selection, used)
+    if smaller is None:
+        return selection, made or outcome
+    smaller = _with_room(view, task, smaller, used)
+    for passes_left in range(PASSES_MAX - (made is not None), -1, -1):
+        outcome = _resumed(view, task, smaller, failure)
         if not passes_left or outcome.summary is None:
             break
         if 2 * outcome.summary.tokens > used and not _slack(task, smaller, outcome):
@@ -133,7 +127,34 @@ def _tightened(
                 reasons,
                 references,
             )
+        before, smaller = smaller, _with_room(view, task, _with_boundary(view, task, selection, used), used)
+        if (len(smaller.leave), smaller.summary_tokens_max) == (len(before.leave), before.summary_tokens_max):
+            break
     return smaller, outcome
+
+
+def _moved(view: WorkingView, task: Task, selection: Split, used: int) -> Split | None:
+    """The selection with its boundary moved beside a summary of `used` tokens; None if rendering that again gains too little.
+
+    The gain is told by the tokens of the summary as it is, and by the room that it was given.
+    """
+    spare = int(task.goal_tokens * SPARE_SHARE)
+    used_nearly = used + max(SPARE_TOKENS, spare)
+    if not task.policy.caps_tail and _room_beside(view, task, selection) <= used_nearly:
+        return None
+    smaller = _with_boundary(view, task, selection, used)
+    given_nearly = max(used_nearly, selection.summary_tokens_max + spare)
+    return None if smaller is selection and _room_of_summary(view, task, smaller, used) <= given_nearly else smaller
+
+
+def _with_room(view: WorkingView, task: Task, selection: Split, used: int) -> Split:
+    """The selection with all room beside what stays for the summary."""
+    return replace(selection, summary_tokens_max=max(used, _room_of_summary(view, task, selection, used)))
+
+
+def _room_of_summary(view: WorkingView, task: Task, selection: Split, used: int) -> int:
+    """The tokens that the summary may have beside what stays."""
+    return used if task.policy.caps_tail else min(_room_beside(view, task, selection), task.summary_tokens_max)
 
 
 def _resumed(view: WorkingView, task: Task, selection: Split, failure: str | None) -> SummaryOutcome:

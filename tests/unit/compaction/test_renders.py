@@ -65,3 +65,36 @@ def test_room_too_small_for_an_exchange_is_the_summarys_before_it_is_rendered(
 
     assert len(renders) == 1
     assert plimsoll.count_tokens(view) > budget * 0.98
+
+
+def calls(number: int, names: int) -> list[dict[str, Any]]:
+    """A request, and calls that read files in which so many functions are defined."""
+    rng = random.Random(2)
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Find out why the parser fails on part 7."}]
+    for at in range(number):
+        function = {"name": "read_file", "arguments": f'{{"path": "p{at}.py"}}'}
+        said = f"The cause of failure {rng.randrange(9999)} was found in part {at}: it is reset twice."
+        lines = [f"def parse_part{at}_{line}(value): return {rng.randrange(99)}" for line in range(names)]
+        lines += [f"    value = compute({rng.randrange(99)})" for _ in range(40 - names)]
+        calls = [{"id": f"c{at}", "type": "function", "function": function}]
+        messages += [
+            {"role": "assistant", "content": said, "tool_calls": calls},
+            {"role": "tool", "tool_call_id": f"c{at}", "content": "\n".join(lines)},
+        ]
+    return messages
+
+
+def test_a_summary_that_leaves_room_is_rendered_twice(renders: list[tuple[Any, int]]) -> None:
+    """Once for its size, and once beside the messages that stay in the room that it leaves."""
+    messages = calls(80, names=10)
+    budget = plimsoll.count_tokens(messages) // 5
+    assert plimsoll.count_tokens(plimsoll.fit(messages, max_tokens=budget).messages) > budget * 0.98
+    assert len(renders) == 2
+
+
+def test_the_same_messages_are_not_summarised_again_in_the_same_room(renders: list[tuple[Any, int]]) -> None:
+    """Where sharing the room out once more changes nothing, it ends."""
+    messages = calls(80, names=3)
+    plimsoll.fit(messages, max_tokens=plimsoll.count_tokens(messages) // 5)
+    rooms = [room for _, room in renders]
+    assert len(rooms) == len(set(rooms))
