@@ -14,6 +14,7 @@ from plimsoll.compaction.view_message import Origins
 from plimsoll.conversations.conversation import HostConversation, Prepared
 from plimsoll.conversations.conversations import Conversations
 from plimsoll.errors import RequestNotManaged, SessionBusy, SettingError, UnsafeName, on_failure, warn
+from plimsoll.formats.openai_chat.codec import ANY_BLOCKS
 from plimsoll.formats.overflow import Overflow, overflow_in
 from plimsoll.message import FormatName
 from plimsoll.policy.policy import PolicyChoice
@@ -87,14 +88,20 @@ class AdaptedCalls(Generic[M]):
             found = self._dialect.wires(message)
             spans.append(range(len(wires), len(wires) + len(found)))
             wires += found
-        body = {**{key: value for key, value in (beside or {}).items() if value is not None}, self._list: wires}
+        given = [self._marked(wire) for wire in wires]
+        body = {**{key: value for key, value in (beside or {}).items() if value is not None}, self._list: given}
         known_as = None if name is None else session_name(name)
         prepared = self.conversations.prepare(body, format=self._format, name=known_as, window_tokens=window_tokens)
         return ModelCall(body, prepared, lambda now: self._given_back(messages, wires, spans, now))
 
     def recorded(self, messages: Iterable[M]) -> list[Wire]:
         """The wire messages of an answer."""
-        return [wire for message in messages for wire in self._dialect.wires(message)]
+        return [self._marked(wire) for message in messages for wire in self._dialect.wires(message)]
+
+    def _marked(self, wire: Wire) -> Wire:
+        """The message as one whose blocks the framework writes for the provider: other blocks than OpenAI's may be in it."""
+        is_marked = self._format == "openai-chat" and isinstance(wire.get("content"), list)
+        return {**wire, ANY_BLOCKS: True} if is_marked else wire
 
     def _given_back(
         self, messages: Sequence[M], wires: Sequence[Wire], spans: Sequence[range], prepared: Prepared

@@ -164,6 +164,8 @@ def _format_of_content(content: object) -> FormatName | None:
         return None
     for block in content:
         kind = block.get("type") if isinstance(block, Mapping) else None
+        if kind == "thinking" and isinstance(block.get("thinking"), list):
+            return "openai-chat"  # Mistral's
         if isinstance(kind, str) and kind in _BLOCK_FORMATS:
             return _BLOCK_FORMATS[kind]
         if isinstance(kind, str) and kind.endswith("_tool_result"):

@@ -23,6 +23,8 @@ from plimsoll.formats.registry import decode_all, format_named
         ([{"role": "user", "content": [{"type": "text", "text": "a"}]}], "openai-chat"),
         ([{"role": "user", "content": [{"type": "text", "text": "a", "cache_control": {}}]}], "anthropic"),
         ([{"role": "assistant", "content": [{"type": "text", "text": "a", "citations": None}]}], "anthropic"),
+        ([{"role": "assistant", "content": [{"type": "thinking", "thinking": "a"}]}], "anthropic"),
+        ([{"role": "assistant", "content": [{"type": "thinking", "thinking": []}]}], "openai-chat"),
         ([{"role": "user", "content": "a"}, {"type": "function_call", "call_id": "c"}], "openai-responses"),
         ([{"role": "user", "content": [{"type": "input_text", "text": "a"}]}], "openai-responses"),
         ([{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c"}]}], "anthropic"),

@@ -81,6 +81,15 @@ ROLES: Final[dict[str, Role]] = {
 REASONING_FIELDS: Final = ("reasoning_content", "reasoning")
 """The fields in which providers of this format send the model's thinking (DeepSeek and vLLM; OpenRouter)."""
 
+THINKING_BLOCKS: Final = ("thinking", "redacted_thinking", "reasoning")
+"""Types of blocks with the model's thinking (Mistral's; Anthropic's and the Responses API's as frameworks hand them on)."""
+
+ANY_BLOCKS: Final = "any_blocks"
+"""A field that an adapter sets: its framework writes the blocks of the message for the model's provider, whichever they are.
+
+It stays in the history and is not sent.
+"""
+
 _PLAIN: Final = frozenset({"role", "content"})
 _KNOWN: Final = _PLAIN | {
     "name",
@@ -117,7 +126,8 @@ def _decoded(own: dict[str, Any], word: str) -> Message:
     elif isinstance(content, str) and own.keys() <= _PLAIN:
         parts = (Text(text=content),)
     else:
-        parts = (*_reasoning(own), *content_parts(own), *_calls(own), *_extras(own))
+        said = map(_thinking, content_parts(own)) if role == "assistant" else content_parts(own)
+        parts = (*_reasoning(own), *said, *_calls(own), *_extras(own))
     name = None if own.get("name") is None else text_field(own, "name")
     return Message(role=role, parts=parts, name=name, format="openai-chat", wire=own)
 
@@ -138,6 +148,24 @@ def _block(block: dict[str, Any]) -> Part:
     if block.get("type") == "text" and isinstance(block.get("text"), str):
         return Text(text=block["text"], wire=block)
     return media_of(block) or Opaque(wire=block)
+
+
+def _thinking(part: Part) -> Part:
+    """A block with the model's thinking as such. Mistral and frameworks around other APIs have it in the content."""
+    if not isinstance(part, Opaque) or part.wire.get("type") not in THINKING_BLOCKS:
+        return part
+    wire = part.wire
+    texts = (_text_in(wire.get(field)) for field in ("thinking", "reasoning", "summary"))
+    sealed = (wire.get(field) for field in ("signature", "encrypted_content", "data"))
+    signature = next((text for text in sealed if isinstance(text, str) and text), None)
+    return Reasoning(text="\n".join(filter(None, texts)), signature=signature, wire=wire)
+
+
+def _text_in(value: object) -> str:
+    """A text, or those of a list of blocks."""
+    if isinstance(value, list):
+        return "\n".join(_text_in(block.get("text")) for block in value if isinstance(block, dict))
+    return value if isinstance(value, str) else ""
 
 
 def _reasoning(own: Wire) -> list[Part]:
@@ -191,7 +219,6 @@ def _extras(own: Wire) -> list[Part]:
 
 
 _BLOCKS = frozenset({"text", "image_url", "input_audio", "file", "refusal", "video_url"})
-_CONTENT = (Text, Media, Opaque)
 
 
 def encode(message: Message) -> dict[str, Any]:
@@ -235,7 +262,7 @@ def _field_of(part: object, own: Wire) -> str | None:
 
 def _content(message: Message, own: Wire, *, silent: bool) -> Any:
     """`content` in its original shape if possible: text, a list, or null if the message has calls."""
-    parts = [part for part in message.parts if isinstance(part, _CONTENT) and _field_of(part, own) is None]
+    parts = [part for part in message.parts if _is_content(part) and _field_of(part, own) is None]
     before = own.get("content")
     if not parts:
         return None if silent and not isinstance(before, str) else ""
@@ -244,15 +271,21 @@ def _content(message: Message, own: Wire, *, silent: bool) -> Any:
     return [block for block in map(_written_block, parts) if block is not None]
 
 
-def _written_block(part: Text | Media | Opaque) -> dict[str, Any] | None:
+def _is_content(part: Part) -> bool:
+    return isinstance(part, Text | Media | Opaque) or (isinstance(part, Reasoning) and "type" in (part.wire or {}))
+
+
+def _written_block(part: Part) -> dict[str, Any] | None:
     match part:
         case Text(text=text, wire=wire):
             return patched(wire, {"text": text}) if wire and _is_ours(wire) else {"type": "text", "text": text}
         case Media(wire=wire):
             source = source_of(wire or {})
             return copied(wire) if wire and _is_ours(wire) else chat_block(source) if source else None
-        case Opaque(wire=wire):
-            return copied(wire)
+        case Opaque(wire=wire) | Reasoning(wire=wire):
+            return copied(wire or {})
+        case ToolCall() | ToolResult():
+            return None
 
 
 def _is_ours(wire: Wire) -> bool:

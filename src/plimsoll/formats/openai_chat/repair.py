@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from plimsoll.formats.checks import in_words, is_name, tool_name
 from plimsoll.formats.openai_chat.codec import exposed_fields
-from plimsoll.formats.openai_chat.validate import BLOCKS, SILENT, is_speaker
+from plimsoll.formats.openai_chat.validate import BLOCKS, SILENT, has_any_blocks, is_speaker
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import arguments_text, copied
 from plimsoll.light.regex import regex
@@ -56,7 +56,7 @@ def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:
         repairs.append("a function message needs a name")
         own["name"] = tool_name(own.get("name"), "openai-chat")
     content = own.get("content")
-    if isinstance(content, list):
+    if isinstance(content, list) and not has_any_blocks(own):
         own["content"] = [kept for block in content for kept in [_repaired(block, role, repairs)] if kept is not None]
     if role == "function" and isinstance(content, list):
         own["content"] = "\n".join(block["text"] for block in own["content"])
@@ -71,7 +71,7 @@ def _repaired(block: dict[str, Any], role: str, repairs: list[str]) -> dict[str,
     """A block as it is accepted in a message of that role, or None if it has no content."""
     kind = block.get("type")
     field = BLOCKS[role].get(kind) if isinstance(kind, str) else None
-    if field is not None and isinstance(block.get(field), str if field in ("text", "refusal") else dict):
+    if field == "" or (field and isinstance(block.get(field), str if field in ("text", "refusal") else dict)):
         return block
     if kind == "text":
         repairs.append("removed a text block without text")

@@ -20,7 +20,7 @@ from plimsoll.formats.checks import (
     checked_id,
 )
 from plimsoll.formats.format import SystemText, Violation
-from plimsoll.formats.openai_chat.codec import ROLES, objects_in
+from plimsoll.formats.openai_chat.codec import ANY_BLOCKS, ROLES, THINKING_BLOCKS, objects_in
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import kind_of
 from plimsoll.light.regex import regex
@@ -34,7 +34,7 @@ BLOCKS: Final[dict[str, dict[str, str]]] = {
     "developer": _TEXT,
     "tool": _TEXT,
     "function": _TEXT,
-    "assistant": {"text": "text", "refusal": "refusal"},
+    "assistant": {"text": "text", "refusal": "refusal", **dict.fromkeys(THINKING_BLOCKS, "")},
     "user": {
         "text": "text",
         "image_url": "image_url",
@@ -61,6 +61,13 @@ def validate(wires: Sequence[Wire], *, system: SystemText = None, tools: Sequenc
         checking.check(wire, position)
     checking.close()
     return checking.findings.sorted()
+
+
+def has_any_blocks(wire: Wire) -> bool:
+    """True if the blocks of the message are another's concern (see ANY_BLOCKS), and there are some."""
+    content = wire.get("content")
+    named = wire.get(ANY_BLOCKS) is True and wire.get("role") != "function"
+    return named and isinstance(content, list) and bool(content)
 
 
 def is_speaker(value: object) -> bool:
@@ -116,7 +123,8 @@ class _Checking:
             if not silent and role != "function":
                 self.findings.add("empty_content", f"a message of role {role} needs content")
         elif isinstance(content, list) and role != "function":
-            check_blocks(self.findings, content, BLOCKS[role])
+            if not has_any_blocks(wire):
+                check_blocks(self.findings, content, BLOCKS[role])
         elif not isinstance(content, str):
             self.findings.add("wrong_type", f"content must be text or a list, not {kind_of(content)}")
 

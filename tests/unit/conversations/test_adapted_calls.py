@@ -1,0 +1,93 @@
+"""Model calls of frameworks: blocks that Chat Completions does not have belong to the provider behind the framework."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+import plimsoll
+from generated import PNG
+from plimsoll.adapters.calls import AdaptedCalls
+
+Wire = dict[str, Any]
+
+WORDS = "the load line of a ship is what it may be laden to " * 12
+PICTURE = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}
+THOUGHT = {"type": "thinking", "thinking": "the lamps first", "signature": "c2lnbmVk" * 8}
+SEALED = {"type": "redacted_thinking", "data": "c2VhbGVk" * 8}
+SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "lamps"}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+TEXT = {"type": "text", "text": "I look at pier 9."}
+
+
+class AsTheyAre:
+    """A framework whose messages are those of Chat Completions, with blocks of any provider."""
+
+    def wires(self, message: Wire) -> Sequence[Wire]:
+        """The message itself."""
+        return (message,)
+
+    def built(self, wire: Wire, origin: Wire | None) -> Wire:
+        """The wire message itself."""
+        del origin
+        return wire
+
+
+def looked(number: int, *blocks: Wire) -> list[Wire]:
+    """A call of a tool that shows a picture, with such blocks before it."""
+    call = {"id": f"c{number}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    shown = [{"type": "text", "text": f"{number}: {WORDS}"}, PICTURE]
+    return [
+        {"role": "assistant", "content": [*blocks, TEXT], "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": f"c{number}", "content": shown},
+    ]
+
+
+@pytest.mark.parametrize("blocks", [(THOUGHT,), (SEALED, THOUGHT), (THOUGHT, SEARCH, FOUND)], ids=str)
+def test_blocks_of_the_open_turn_come_back_as_they_were(blocks: tuple[Wire, ...]) -> None:
+    """Compactions change neither signed thinking, nor searches with their results, nor pictures in results, of what is going on."""
+    calls = AdaptedCalls(AsTheyAre(), {"store": "memory:", "max_tokens": 2_500})
+    held: list[Wire] = []
+    compacted = 0
+    for number in range(12):
+        held += [{"role": "user", "content": f"request {number}"}, *looked(number, *blocks)]
+        call = calls.prepare(held)
+        compacted += call.is_changed
+
+        assert call.messages[-2]["content"] == [*blocks, TEXT]
+        assert call.messages[-1]["content"][-1] == PICTURE
+        assert not any("any_blocks" in message for message in call.messages)
+        call.answered(calls.recorded([{"role": "assistant", "content": [*blocks, TEXT]}]))
+        held.append({"role": "assistant", "content": [*blocks, TEXT]})
+    assert compacted > 4
+
+
+def test_thinking_in_the_content_is_thinking() -> None:
+    """Mistral's thinking is a block of the content: it is sent back as it was or not at all, and never as text."""
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": WORDS}]}
+    messages: list[Wire] = []
+    for number in range(8):
+        messages += [
+            {"role": "user", "content": f"request {number}"},
+            {"role": "assistant", "content": [thought, {"type": "text", "text": f"answer {number}: {WORDS}"}]},
+        ]
+    assert plimsoll.validate(messages) == []
+
+    for budget in (200, 500, 900, 1_500):
+        view = plimsoll.fit(messages, max_tokens=budget).messages
+
+        blocks = [block for message in view if isinstance(message["content"], list) for block in message["content"]]
+        thoughts = [block for block in blocks if "'thinking'" in str(block)]
+        assert thoughts == [thought] * len(thoughts)
+        assert plimsoll.count_tokens(view) <= budget
+
+
+def test_others_blocks_in_chat_are_text() -> None:
+    """Where no framework stands between, a block that Chat Completions does not have becomes text."""
+    view = plimsoll.fit(
+        [{"role": "user", "content": "x"}, {"role": "assistant", "content": [SEARCH]}], format="openai-chat"
+    ).messages
+
+    assert view[1]["content"][0]["type"] == "text"
