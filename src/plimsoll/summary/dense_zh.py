@@ -37,6 +37,9 @@ _CLAUSE, _CLAUSE_AND_STOP = regex(_STOP), regex(f"({_STOP})")
 _WHOLE = regex(r"请(?!问)|帮我|麻烦你|给我|^[^你您]{0,60}我(?!觉得|知道|认为|想知)[^你您]{0,60}$")
 """A request, or what a speaker tells of herself, stays whole: who, what and when stand in different clauses."""
 
+_OF_OWN = regex(r"我们?(?:的|家|[\u3400-\u9fff]{0,2}[爸妈哥姐弟妹儿女孩婆公])(?![^《]*《)")
+"""What belongs to a speaker, or who: of whatever the talk was before, it is of this now."""
+
 _TAIL = regex(r"(?:[呀啊呢吧哦嘛哈喔啦哟噢的了吗么]|来着|对吧|是吧|对吗|是吗|左右|就可以|就行)+\Z")
 _TAIL_ENDS = frozenset("呀啊呢吧哦嘛哈喔啦哟噢的了吗么着右以行")
 """The last characters of all of them."""
@@ -52,6 +55,9 @@ _FACTUAL = regex(
         }
     )
 )
+_NUMERAL = regex("[二两三四五六七八九十百千][零一二两三四五六七八九十百千万]|一[百千万]")
+"""A number of several characters; many words begin with a single 一 or 万."""
+
 _PERSON = regex(r"(?<![其吉])[他她](?!们)")
 _IS_NAMED = regex(rf"(?:是|叫|由)({NAMED}{{2,10}}?)(?=[，。！,]|\Z)")
 _WORK = regex(r"[这该][首张部本篇]")
@@ -74,6 +80,9 @@ _ADVICE = regex("建议|可以|应该|一定[要会能]|最好|记得|注意|别
 _ANSWER, _REPLY, _DIGITS, _PARTICULAR, _OF_ME, _RECALLED = 2.4, 1.2, 2.5, 1.5, 1.6, 3.0
 """What makes a statement worth more: it answers what was asked for, or any question; it has digits, or another particular; it is
 about who speaks; it was chosen for a summary before."""
+
+_FRAGMENT_CHARS_MAX = 8
+"""A shorter clause with a particular says of what it is in the clause before it."""
 
 _DISTINCT_CHARS_MIN = 9
 """A value with digits of this length belongs to one thing: to the one that it was said of most often."""
@@ -108,7 +117,12 @@ def statements(facts: Sequence[Fact], names: Sequence[str]) -> list[Statement]:
     worth = _worths(Counter(chain.from_iterable(words)), len(found))
     return [
         Statement(
-            said.text, said.topic, said.order, dict(zip(of, map(worth.__getitem__, of), strict=True)), _factor(said)
+            said.text,
+            said.topic,
+            said.order,
+            dict(zip(of, map(worth.__getitem__, of), strict=True)),
+            _factor(said),
+            said.topic if said.answers == _ANSWER else "",
         )
         for said, of in zip(found, words, strict=True)
     ]
@@ -195,8 +209,11 @@ class _Reader:
         """Follow the talk to another topic.
 
         It goes to what is introduced, to what a sentence begins with, and to the one name that a reply without particulars
-        names; a name inside an address or before 的 is passed by.
+        names; a name inside an address or before 的 is passed by. It leaves all of them where a speaker tells of her own.
         """
+        if _OF_OWN.search(text) is not None:
+            self.topic = ""
+            return
         if self.named.search(text) is None:
             self.topic = self._meant(text) or self.topic
             if (told := _IS_NAMED.search(text)) is not None:
@@ -296,7 +313,7 @@ def _runs_of(text: str, *, whole: bool) -> tuple[tuple[str, bool], ...]:
     Each with whether it says something when it is short.
     """
     found: list[tuple[str, bool]] = []
-    start = end = -1
+    start = end = before = -1
     at, may = 0, may_ask(text)
     parts = [*_CLAUSE_AND_STOP.split(text), ""]
     for piece, stop in zip(parts[::2], parts[1::2], strict=True):
@@ -312,9 +329,13 @@ def _runs_of(text: str, *, whole: bool) -> tuple[tuple[str, bool], ...]:
             found.append(_run(text[start:end]))
             start = -1
         if tells and joins:
-            start, end = (at if start < 0 else start), to
+            if start < 0 and before >= 0 and not whole and to - at <= _FRAGMENT_CHARS_MAX:
+                start = before
+                found.pop()
+            start, end, before = (at if start < 0 else start), to, -1
         elif tells:
             found.append((short, True))
+        before = at if tells and not joins and stop != "。" else -1
         at = to + len(stop)
     if start >= 0:
         found.append(_run(text[start:end]))
@@ -356,7 +377,7 @@ def _factor(said: _Said) -> float:
     factor = said.answers
     if has_digit(short):
         factor *= _DIGITS
-    elif _FACTUAL.search(short):
+    elif _FACTUAL.search(short) or _NUMERAL.search(short):
         factor *= _PARTICULAR
     if _RECOMMENDED.search(short):
         factor *= _RECOMMENDS

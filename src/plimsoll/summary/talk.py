@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -76,7 +76,7 @@ def sections(
     if not said:
         return []
     together: Callable[[Sequence[Item]], str]
-    told_of = _Statements(ledger, said, worth, bias, language, named=named, several=several)
+    told_of = _Statements(ledger, said, worth, bias, language, named=named)
     by_topic, subjects = told_of.by_topic, told_of.subjects
     chars = int(tokens_max * _CHARS_PER_TOKEN[language])
     best = told_of.best(chars)
@@ -120,10 +120,9 @@ class _Statements:
         language: Language,
         *,
         named: bool,
-        several: Collection[str],
     ) -> None:
         self.ledger, self.said, self.bias, self.language, self.named = ledger, said, bias, language, named
-        self.by_topic = language == "zh" and not (several or ledger.of("heading"))
+        self.by_topic = language == "zh" and not (named or ledger.of("heading"))
         self.subjects = _subjects(said) if language == "zh" else []
         self.talk = listen(said) if language != "zh" else None
         self.weights = [1.0] * len(said) if named and not worth else self._weighed(worth)

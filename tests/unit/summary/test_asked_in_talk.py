@@ -83,3 +83,20 @@ def test_what_somebody_gave_the_user_is_no_request() -> None:
 def test_what_an_answer_limits_is_no_instruction(text: str, *, is_instruction: bool) -> None:
     """`only`, `now` and `book` begin orders and answers: what follows tells which."""
     assert bool(instruction_in(text)) == is_instruction
+
+
+@pytest.mark.parametrize(
+    ("clause", "is_order"),
+    [
+        ("Never push to main", True),
+        ("Always feed the cat first", True),
+        ("Never.", False),
+        ("never got an answer to it", False),
+        ("Always worked nights there", False),
+        ("最多三个标题", True),
+        ("最多到45就卡住", False),
+    ],
+)
+def test_what_never_was_is_no_order(clause: str, *, is_order: bool) -> None:
+    """The same words begin orders and answers; an order goes on with what is to be done."""
+    assert bool(instruction_in(clause)) == is_order

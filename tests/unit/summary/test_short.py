@@ -210,3 +210,33 @@ def test_a_title_is_a_topic_whatever_characters_it_has() -> None:
     """In its marks a name has commas, or words that other names are no topics for."""
     told = ["你知道《你好，李焕英》吗？", "知道，《你好，李焕英》是2021年的电影。", "《你好，李焕英》票房很高。"]
     assert names_zh.topics(list(map(fact, told))) == ["你好，李焕英"]
+
+
+def test_a_short_chinese_clause_with_a_number_keeps_the_clause_that_says_of_what() -> None:
+    """`干了28年` alone says of nobody what it counts."""
+    said = fact("他以前在电影制片厂当录音师，干了28年。", note="assistant")
+
+    assert [found.text for found in dense_zh.statements([said], [])] == ["他以前在电影制片厂当录音师，干了28年"]
+
+
+def test_what_a_chinese_user_tells_of_her_own_is_not_of_the_topic_before() -> None:
+    """Her father did not retire from the opera that the assistant named."""
+    told = [
+        fact("你知道歌剧魅影吗？", note="user"),
+        fact("歌剧魅影是一九八六年首演的音乐剧。", note="assistant"),
+        fact("我爸特别喜欢。", note="user"),
+        fact("他2008年退休。", note="user"),
+    ]
+    facts = [said._replace(position=place) for place, said in enumerate(told)]
+
+    topics = {found.text: found.topic for found in dense_zh.statements(facts, ["歌剧魅影"])}
+
+    assert topics["他2008年退休"] == ""
+    assert "歌剧魅影" in topics.values()
+
+
+def test_a_chinese_number_in_words_is_a_particular() -> None:
+    """A rent in words is asked for like one in digits."""
+    facts = [fact("花店房租是每月六千五，"), fact("花店房间是每位客人的，")]
+
+    assert [found.factor for found in dense_zh.statements(facts, [])] == [1.5, 1.0]

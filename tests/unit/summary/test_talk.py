@@ -212,6 +212,21 @@ DAYS_ZH = [
 ]
 
 
+def test_chinese_people_with_names_are_told_apart_line_by_line(counter: Any) -> None:
+    """Whose family has eleven tables is asked later: each statement stands behind who said it."""
+    said = [
+        "子衿：我们家10桌，留2桌备用。",
+        "阿岳：酒水我让我表哥弄，358元一瓶。",
+        "子衿：伴娘我叫了2个。",
+        "阿岳：我家11桌。",
+    ]
+    lines = shown(said * 2, 300, counter).text.split("\n")
+    again = render(reread("\n".join(lines)), tokens_max=300, counter=counter).text
+
+    assert "阿岳: 酒水我让我表哥弄，358元一瓶" in lines
+    assert "阿岳: 我家11桌" in again.split("\n")
+
+
 def test_chinese_talk_of_days_keeps_its_order_and_its_days(counter: Any) -> None:
     """Where headings date what is told, it stands under its day, with who said it and the days it means."""
     lines = shown(DAYS_ZH, 500, counter).text.split("\n")

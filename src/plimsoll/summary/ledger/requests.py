@@ -46,18 +46,24 @@ _ASKS_ZH = regex(
         }
     )
 )
+_NOT_TOLD = (
+    r"(?=,? \w)(?! (?:\w+[^e\W]ed(?<!embed)|got|had|been|was|were|did|told|went|came|said|saw|knew|heard|met|felt|took|made|gave"
+    r"|found|lost|thought)\b)"
+)
+"""What stands behind an order's `never`: a word, and none of the past, which tells: "never got an answer"."""
+
 _INSISTS = regex(
     r"(?:(?:please|and|but|also|so|just|you|请|你|您|也|但|但是|并且|而且|另外|同时)[,，]?\s?)*"
-    r"(?:(?:never|don't|dont|do not|always"
+    rf"(?:(?:(?:never|always)\b{_NOT_TOLD}|don't|dont|do not"
     r"|only(?! (?:(?:when |if )?(?:i|we|he|she|it|they)|from|since|because|[0-9]+|lost|got|had|was)\b)"
     r"|must|keep|avoid|make sure|ensure|under no|no more than|at most|at least|exactly|leave|use only|without)\b"
-    r"|一定要|不要|不能|不许|只能|不可|确保|保持|尽量|最多|至少|不超过|别(?![的人处说墅名称是])|[^，。我觉值是越]{0,8}(?:必须|务必|禁止|请勿|不得))",
+    r"|一定要|不要|不能|不许|只能|不可|确保|保持|尽量|(?:最多|至少)(?![能到也就还才有是])|不超过|别(?![的人处说墅名称是])|[^，。我觉值是越]{0,8}(?:必须|务必|禁止|请勿|不得))",
     re.IGNORECASE,
 )
 _CHATTING = ("啊", "呀", "哦", "哈", "呢", "吧", "啦", "嘛")
 _CLAUSE_ZH = regex(r"(?<=[，,；;：])(?=\s{0,2}[\u4e00-\u9fff])")
 _ORDERS = regex(
-    r"(?:(?:please|and|but|also|so|just)[,]?\s)*(?:never|don['’]?t|do not|keep|avoid|make sure|ensure|leave)\s+[a-z]",
+    rf"(?:(?:please|and|but|also|so|just)[,]?\s)*(?:never\b{_NOT_TOLD}|don['’]?t|do not|keep|avoid|make sure|ensure|leave)\s+[a-z]",
     re.IGNORECASE,
 )
 """The start of a clause in a sentence that is a directive whatever is in front of it, unlike "without" or "only"."""
