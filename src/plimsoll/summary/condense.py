@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import heapq
 from bisect import bisect_right
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from plimsoll.light.dataclass import dataclass
 from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
-from plimsoll.summary.ledger.prose import without_code
+from plimsoll.summary.ledger.prose import lines_and_code
 from plimsoll.summary.ledger.requests import asks, constrains
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from plimsoll.protocols import TokenCounter
@@ -28,7 +29,7 @@ _CODE = regex(r"[\d_/@]|[a-z][A-Z]")
 _WORD = regex(r"[^\W\d_]+")
 _HEADING = regex(r"#{1,6}\s|【[^】]{1,40}】$|\*\*[^*]{1,80}\*\*:?$|[^.。;；]{1,60}[:：]$")
 _LABEL = regex(
-    r"\s{0,12}(?:(?:[-*•]|[0-9]{1,3}[.)])\s{1,3})?[^\s:：;；,，。][^:：;；,，。\n]{0,40}(?::(?=[^/\\\d])|：)\s?"
+    r"\s{0,12}(?:(?:[-*•]|[0-9]{1,3}[.)])\s{1,3})?[^\s:：;；,，。](?:[^:：;；,，。\n]|:(?=\d)){0,40}(?::(?=[^/\\\d])|：)\s?"
 )
 """The subject at the start of a line, which what follows on the line needs."""
 
@@ -37,6 +38,13 @@ _CUE = regex(
     r"|done|completed|succeeded|cancelled|status|state|next|open|pending|remaining|todo)\b"
     r"|用户|请求|要求|决定|约束|必须|不要|错误|失败|完成|状态|下一步|待办|未完成",
 )
+_LEGEND = regex(r"[^\W\d_]{2,}\s?\((?P<short>[A-Z][A-Za-z]{0,3})\)|(?P<sign>[^\W\d_]{1,4})\s?=\s?[^\W\d_]{2,}")
+"""A short form with what it stands for."""
+
+_SHORT_FORMS_MIN = 5
+"""So often a short form is used that needs its legend."""
+
+_LEGEND_FACTOR = 5.0
 _OPENERS, _CLOSERS = "([{（【《“", ")]}）】》”"
 _GAP = " …"
 _PIECE_CHARS_MIN = 6
@@ -54,6 +62,9 @@ another thing, and worth as much."""
 
 _CUE_FACTOR = 1.5
 """By how much a request, a decision or a status is worth more than other text."""
+
+_CODE_FACTOR = 0.3
+"""What a line of code is worth against one of prose."""
 
 _NUMBER_CHARS, _CODE_CHARS, _PAIR_WORTH, _NAME_WORTH = 1.8, 2.8, 0.75, 1.2
 """Characters of a number and of a code that are worth a word; the worth of a pair of CJK characters and of a name."""
@@ -80,15 +91,14 @@ class _Line:
 
 
 def condensed(text: str, *, tokens_max: int, counter: TokenCounter, shown: str = "") -> str:
-    """Return as much of a summary as fits, on its lines: code goes first, then what says least for its tokens.
+    """Return as much of a summary as fits, on its lines: what says least for its tokens goes, which is mostly code.
 
     What `shown` says, or another part of the summary, is worth little. `…` marks gaps. Returns an empty string if nothing fits.
     """
-    bare = "\n".join(line.rstrip() for line in without_code(text).split("\n") if line.strip())
-    for candidate in (text, "\n".join(line.rstrip() for line in text.split("\n") if line.strip()), bare):
+    for candidate in (text, "\n".join(line.rstrip() for line in text.split("\n") if line.strip())):
         if counter.upper(candidate) <= tokens_max:
             return candidate
-    lines, pieces = _divided(bare)
+    lines, pieces = _divided(text)
     order = _ranked(pieces, lines, counter, shown, tokens_max)
 
     def shortened(chosen: Sequence[int]) -> str:
@@ -124,15 +134,29 @@ def _divided(text: str) -> tuple[list[_Line], list[_Piece]]:
     """Divide a summary into lines, and these into statements."""
     lines, pieces = list[_Line](), list[_Piece]()
     section = 1.0
-    for raw in text.split("\n"):
+    words = Counter(_WORD.findall(text))
+    for line, is_code in lines_and_code(text):
+        raw = line.rstrip()
+        if is_code and raw:
+            lines.append(_Line(label="", is_heading=False))
+            pieces.append(_Piece(len(lines) - 1, raw, _atoms(raw), _CODE_FACTOR))
+        if is_code or not raw:
+            continue
         is_heading = _HEADING.match(raw.strip()) is not None
         if is_heading:
             section = _factor(raw)
         label = _LABEL.match(raw)
         lines.append(_Line(label=label[0] if label and label.end() < len(raw) else "", is_heading=is_heading))
         for part in [raw] if is_heading else statements(raw):
-            pieces.append(_Piece(len(lines) - 1, part, _atoms(part), max(section, _factor(part))))
+            factor = _LEGEND_FACTOR if _explains(part, text, words) else max(section, _factor(part))
+            pieces.append(_Piece(len(lines) - 1, part, _atoms(part), factor))
     return lines, pieces
+
+
+def _explains(part: str, text: str, words: Mapping[str, int]) -> bool:
+    """Whether a statement explains a short form that the text often uses."""
+    short = (found["short"] or found["sign"] for found in _LEGEND.finditer(part))
+    return any((words[form] if form.isascii() else text.count(form)) > _SHORT_FORMS_MIN for form in short)
 
 
 def statements(line: str) -> Iterator[str]:

@@ -13,14 +13,14 @@ _DENIAL = regex(
 _POLITE = frozenset(
     """
     pleas would could should like want need that this with from have will your them they then than also thank thanks reall sorry
-    right actua maybe hello there just okay great
+    right actua maybe hello there just okay great which these those over where when what exact could some into only
     """.split()
 )
 """Stems that say nothing of what is asked."""
 
 _STEM_CHARS = 5
 _SHORT_CHARS = 3
-_SHARE_MIN = 0.6
+SHARE_MIN = 0.6
 _NEIGHBOURS = 1
 """Statements before and after one that may hold the rest of what it says."""
 
@@ -35,14 +35,14 @@ class Statements:
         self._denies = [_DENIAL.search(line) is not None for line in lines]
         self.all_terms = frozenset[str]().union(*self._terms)
 
-    def say(self, text: str, *, denied: bool) -> bool:
-        """Whether a statement and its neighbours hold most terms of a text. If `denied`, they deny what it denies."""
+    def say(self, text: str, *, denied: bool, share_min: float = SHARE_MIN) -> bool:
+        """Whether a statement and its neighbours hold so many terms of a text. If `denied`, they deny what it denies."""
         folded = text.casefold()
         own = " ".join(folded.split())
         if own and own in self.folded:
             return True
         needed = terms(folded)
-        if not needed or len(needed & self.all_terms) < len(needed) * _SHARE_MIN:
+        if not needed or len(needed & self.all_terms) < len(needed) * share_min:
             return False
         denies = denied and _DENIAL.search(folded) is not None
         for at, found in enumerate(self._terms):
@@ -50,7 +50,7 @@ class Statements:
                 continue
             near = range(max(0, at - _NEIGHBOURS), min(len(self._terms), at + _NEIGHBOURS + 1))
             held = frozenset[str]().union(*(self._terms[other] for other in near))
-            if len(needed & held) >= len(needed) * _SHARE_MIN and (not denies or any(self._denies[o] for o in near)):
+            if len(needed & held) >= len(needed) * share_min and (not denies or any(self._denies[o] for o in near)):
                 return True
         return False
 

@@ -8,7 +8,7 @@ from plimsoll.light.brief import pluralize
 from plimsoll.light.dataclass import dataclass
 from plimsoll.light.regex import regex
 from plimsoll.summary.condense import condensed
-from plimsoll.summary.coverage import Statements, terms
+from plimsoll.summary.coverage import SHARE_MIN, Statements, terms
 from plimsoll.summary.ledger.requests import insists
 from plimsoll.summary.ledger.sentences import clean, sentences
 from plimsoll.summary.rules import TITLED_TOKENS_MIN, render
@@ -26,10 +26,16 @@ _ASKED: tuple[Kind, ...] = ("request", "constraint")
 _FACTS_SHARE = 0.12
 """Share of the budget reserved for requests and constraints that the prose omits."""
 
+_TIGHT_SHARE_MIN = 0.4
+"""A request of which the prose holds so much is not put back at the cost of other statements: terse prose only names it."""
+
 _REQUEST_WEIGHT_MIN = 2.5
 """A request of less weight consents or greets."""
 
 _DIRECTIVE_TERMS_MIN = 3
+_UNABLE = regex(
+    r"\s{0,4}i (?:can(?:['’]?t|not)|couldn['’]?t|didn['’]?t|don['’]?t (?:know|remember|have|see|understand))\b"
+)
 _GUESS = regex(r"\bmust(?:'ve| have| be)\b|必须[有是]|一定[有是]")
 _TEXT_CHARS_MAX = 2_000_000  # bounds the time to clean and count
 _OPENING_CHARS = 240  # longer than every phrase below
@@ -78,11 +84,11 @@ def accept(text: str, *, tokens_max: int, input_tokens: int, counter: TokenCount
     return cleaned
 
 
-def missing_facts(ledger: Ledger, text: str, shown: str = "") -> list[Fact]:
+def missing_facts(ledger: Ledger, text: str, shown: str = "", share_min: float = SHARE_MIN) -> list[Fact]:
     """Return requests, constraints, modified files and values of the ledger that `text` omits, heaviest first.
 
-    A request or constraint needs most of its words in one statement, a file its name, and a value its codes. What `shown`
-    quotes is not missing.
+    A request or constraint needs most of its words in one statement (a request `share_min` of them), a file its name, and a
+    value its codes. What `shown` quotes is not missing.
     """
     said = Statements(text)
     quoted = " ".join(shown.casefold().split())
@@ -91,7 +97,7 @@ def missing_facts(ledger: Ledger, text: str, shown: str = "") -> list[Fact]:
         for kind in _CHECKED
         for fact in ledger.of(kind)
         if _is_required(fact)
-        and not _covers_fact(fact, said)
+        and not _covers_fact(fact, said, share_min)
         and " ".join(fact.text.casefold().split()) not in (quoted or " ")
     ]
     return sorted(missing, key=lambda fact: (_CHECKED.index(fact.kind), -fact.weight, fact.position))
@@ -105,8 +111,9 @@ def completed(  # noqa: PLR0913 - everything the text depends on
     The prose has the first claim on the room. Where it takes all, it gives up a small share for the user's requests and
     constraints that it omits, and is condensed; what `shown`, the rest of the view, says is not put back.
     """
-    lacking, room = _lacking(ledger, prose, shown), tokens_max - counter.upper(prose) - 2
+    room = tokens_max - counter.upper(prose) - 2
     is_tight = room < (share := int(tokens_max * _FACTS_SHARE))
+    lacking = _lacking(ledger, prose, shown, _TIGHT_SHARE_MIN if is_tight else SHARE_MIN)
     if is_tight:
         asked = () if ledger.is_dialogue and has_speakers(ledger) else _ASKED  # people with names ask each other
         lacking, room = lacking.only({kind: _critical(lacking, kind) for kind in asked}), share
@@ -122,7 +129,9 @@ def _critical(lacking: Ledger, kind: Kind) -> tuple[Fact, ...]:
     """What is put back at the cost of prose: what tells the assistant to do something, and not talk or consent."""
     if lacking.is_dialogue:
         return tuple(fact for fact in lacking.of(kind) if _is_directive(fact.text)) if kind == "constraint" else ()
-    return tuple(fact for fact in lacking.of(kind) if kind == "constraint" or fact.weight >= _REQUEST_WEIGHT_MIN)
+    if kind == "constraint":
+        return tuple(fact for fact in lacking.of(kind) if _UNABLE.match(fact.text.casefold()) is None)
+    return tuple(fact for fact in lacking.of(kind) if fact.weight >= _REQUEST_WEIGHT_MIN)
 
 
 def _is_directive(text: str) -> bool:
@@ -152,10 +161,10 @@ def _covers_sentence(sentence: str, folded: str, words: frozenset[str]) -> bool:
     return all(code in folded for code in codes) and len(needed & words) * 5 >= len(needed) * 4
 
 
-def _lacking(ledger: Ledger, prose: str, shown: str) -> Ledger:
+def _lacking(ledger: Ledger, prose: str, shown: str, share_min: float) -> Ledger:
     """Reduce the ledger to facts missing from the prose and from what is shown beside it."""
     kept: dict[Kind, list[Fact]] = {}
-    for fact in sorted(missing_facts(ledger, prose, shown), key=lambda fact: fact.position):
+    for fact in sorted(missing_facts(ledger, prose, shown, share_min), key=lambda fact: fact.position):
         kept.setdefault(fact.kind, []).append(fact)
     return ledger.only({kind: tuple(facts) for kind, facts in kept.items()})
 
@@ -164,14 +173,15 @@ def _is_required(fact: Fact) -> bool:
     return fact.state == "modified" if fact.kind == "file" else True
 
 
-def _covers_fact(fact: Fact, said: Statements) -> bool:
+def _covers_fact(fact: Fact, said: Statements, share_min: float) -> bool:
     if fact.kind == "file":
         return fact.text.rsplit("/", 1)[-1].casefold() in said.folded
     if fact.kind == "identifier":
         own = " ".join(fact.text.casefold().split())
         codes = [word for word in _words(own) if any(map(str.isdigit, word)) and len(word) > 3]
         return own in said.folded or (bool(codes) and all(code in said.folded for code in codes))
-    return said.say(fact.text, denied=fact.kind == "constraint")
+    is_constraint = fact.kind == "constraint"
+    return said.say(fact.text, denied=is_constraint, share_min=SHARE_MIN if is_constraint else share_min)
 
 
 def _words(folded: str) -> list[str]:

@@ -5,7 +5,7 @@ import random
 from types import SimpleNamespace
 
 import pytest
-from summary_conversation import CHINESE, ENGLISH
+from summary_conversation import CHINESE, ENGLISH, called
 
 from plimsoll.errors import CannotFit
 from plimsoll.message import Message, ToolResult, text_message
@@ -175,18 +175,21 @@ def test_prose_is_completed_within_the_budget(tokens_max, counter):
 
 
 def test_condensed_prose_keeps_its_lines_and_what_is_specific(counter):
-    """Code goes first, then the statements that name least; what stays is on its own line, and gaps are marked."""
+    """Statements that name least go first, and code before what names as much; gaps are marked."""
     vague = "It all went quite well and everybody seemed to be fairly happy with how it turned out in the end."
-    prose = f"# Done\n- Port moved to 9944. {vague}\n\n- `src/a.py:12` sets LIMIT_MAX.\n```\nx = 1\n```\n{vague}"
-    bare = f"# Done\n- Port moved to 9944. {vague}\n- `src/a.py:12` sets LIMIT_MAX.\n{vague}"
+    prose = f"# Done\n- Port moved to 9944. {vague}\n\n- `src/a.py:12` sets LIMIT_MAX.\n```\nx = 1\nlimit(LIMIT_MAX)\n```\n{vague}"
     facts = "# Done\n- Port moved to 9944.…\n- `src/a.py:12` sets LIMIT_MAX. …"
 
     def within(tokens):
         return condensed(prose, tokens_max=tokens, counter=counter)
 
     assert within(1_000) == prose
-    assert within(counter.upper(bare)) == bare
-    assert within(counter.upper(facts) + 6) in (facts, facts.replace(".…", "."))
+    assert "limit(LIMIT_MAX)" in within(counter.upper(prose) - 20)
+    assert "```" not in within(counter.upper(prose) - 20)
+    assert all(
+        line in within(counter.upper(facts)) for line in ("- Port moved to 9944.", "- `src/a.py:12` sets LIMIT_MAX.")
+    )
+    assert vague not in within(counter.upper(facts))
     assert within(0) == ""
 
 
@@ -257,3 +260,27 @@ def test_what_people_say_to_each_other_is_not_put_back_as_an_order(counter):
         prose = " ".join(f"They talked of boat {n} in port {n * 7}." for n in range(90))
         text = completed(prose, extend(Ledger.empty(), talk, 0), tokens_max=500, counter=counter)
         assert ("lighthouse cats" in text) is is_put_back
+
+
+@pytest.mark.parametrize(
+    ("named", "is_put_back"), [("User asked to cancel bookings with legs >4h;", False), ("Bookings were listed;", True)]
+)
+def test_a_request_that_terse_prose_names_is_not_put_back_at_the_cost_of_its_facts(counter, named, is_put_back):
+    """Where there is no room, half of its words will do; one that is not named at all comes back."""
+    request = (
+        "Could you check which of these bookings have legs that take over 4 hours? I'd like those to be cancelled."
+    )
+    talk = [text_message("user", request), *called("list_bookings", {"of": "ana"}, "ZK811, ZK822 and ZK833")]
+    prose = f"{named} " + " ".join(f"Booking ZK{n}81{n}: pier {n} to pier {n * 7}, fee ${n * 31}." for n in range(60))
+    text = completed(prose, extend(Ledger.empty(), talk, 0), tokens_max=600, counter=counter)
+    assert ("Could you check which" in text) is is_put_back
+
+
+def test_what_explains_a_short_form_stays_with_the_statements_that_use_it(counter):
+    """Also the label of a line with a time in it, once its first statement is cut."""
+    legend = "Talk of Ottilie (O) and Perpetua (P), who are friends;"
+    facts = [f"O moored boat ZK{n}81 at pier {n}; P paid ${n * 31} for {n * 17} crates." for n in range(12)]
+    late = "Day 3 1:56pm: it was lovely to see and they all were so glad of it and of the day; fee 4,105 was paid to Halvorsen on 2024-05-15"
+    kept = condensed("\n".join([f"{legend} all is well.", *facts, late]), tokens_max=200, counter=counter, shown=legend)
+    assert kept.startswith(legend)
+    assert "Day 3 1:56pm: fee 4,105" in kept

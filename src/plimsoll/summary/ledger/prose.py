@@ -58,20 +58,20 @@ _OFFER = regex(
 
 def without_code(text: str) -> str:
     """Remove fenced code blocks. As in Markdown, an unclosed fence extends to the end. Linear time."""
-    if "```" not in text and "~~~" not in text:
-        return text
-    kept: list[str] = []
+    return "\n".join(line for line, is_code in lines_and_code(text) if not is_code)
+
+
+def lines_and_code(text: str) -> Iterator[tuple[str, bool]]:
+    """The lines of a text without its fences, and whether each was between two of them."""
     fence = ""
     for raw in text.split("\n"):
-        found = _FENCE.match(raw)
-        if fence:
-            closes = found is not None and found[1].startswith(fence) and not raw.strip("`~> \t\r")
-            fence = "" if closes else fence
-        elif found is not None:
-            fence = found[1]
+        found = _FENCE.match(raw) if "```" in raw or "~~~" in raw else None
+        if fence and found is not None and found[1].startswith(fence) and not raw.strip("`~> \t\r"):
+            fence = ""
+        elif fence or found is None:
+            yield raw, bool(fence)
         else:
-            kept.append(raw)
-    return "\n".join(kept)
+            fence = found[1]
 
 
 def plain(line: str) -> str:
