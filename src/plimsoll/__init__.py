@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from plimsoll.api.inspect import inspect as inspect
     from plimsoll.api.inspect import measure as measure
     from plimsoll.api.inspect import token_counter as token_counter
-    from plimsoll.api.models.summarizer import model_summarizer as model_summarizer
+    from plimsoll.api.model_summarizer import model_summarizer as model_summarizer
     from plimsoll.api.offloads import Offloads as Offloads
     from plimsoll.api.preloading import preload as preload
     from plimsoll.api.shrink import Shrunk as Shrunk
@@ -131,7 +131,7 @@ _NAMES = {
     "formats.format": "Converted Loss Violation",
     "memory.memories": "Memories",
     "memory.opening": "open_memory",
-    "api.models.summarizer": "model_summarizer",
+    "api.model_summarizer": "model_summarizer",
     "policy.budget": "Budget Check Level LoadLines Status TokenBudget",
     "policy.policy": "Policy",
     "protocols": "Damage Memory MemoryOrigin MemoryStore SessionInfo Store TokenCounter",

@@ -15,7 +15,7 @@ from plimsoll.message import FormatName
 
 SOURCE = Path(__file__).parents[2] / "src" / "plimsoll"
 
-AT_HOME = ("formats", "transcripts", "api/models", "adapters", "conversations/wrapper")
+AT_HOME = ("formats", "transcripts", "api/model_summarizer", "adapters", "conversations/wrapper")
 """Packages that are about providers' formats, about the files of tools that each speak one of them, and about SDKs and frameworks that
 do."""
 

@@ -260,12 +260,6 @@ class ModelCall(Generic[M]):
             self.conversation.released()
 
 
-def class_over(mixin: type, plain: type) -> type:
-    """A subclass of a framework's class that is named as it is, of which the mixin's methods come first."""
-    about = {"__module__": plain.__module__, "__doc__": plain.__doc__, "__qualname__": plain.__qualname__}
-    return type(plain.__name__, (mixin, plain), about)
-
-
 def conversations_for(options: ConversationOptions) -> Conversations:
     """Conversations for a host in this process: as with `plimsoll.open`, what is recorded is whole, unless `redact` is given."""
     given: ConversationOptions = {"redact": False, **options}

@@ -23,7 +23,8 @@ try:
 except ImportError as error:
     raise MissingExtra("litellm", needed_for="plimsoll.adapters.litellm") from error
 
-from plimsoll.adapters.calls import Managed, ModelCall, Wire, class_over
+from plimsoll.adapters.calls import Managed, ModelCall, Wire
+from plimsoll.conversations.wrapper.clients import class_over
 
 _CALL: ContextVar[ModelCall[Any] | None] = ContextVar("plimsoll_litellm_call", default=None)
 """The newest call of this task that a callback took part in."""

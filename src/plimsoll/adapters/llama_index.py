@@ -30,11 +30,11 @@ from plimsoll.adapters.calls import (
     KeptList,
     ModelCall,
     Wire,
-    class_over,
     session_name,
 )
 from plimsoll.adapters.llama_index_messages import LlamaIndexDialect
 from plimsoll.conversations.conversations import Conversations
+from plimsoll.conversations.wrapper.clients import class_over
 from plimsoll.policy.validation import short_repr
 from plimsoll.records.usage import usage_of
 

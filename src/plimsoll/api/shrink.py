@@ -6,6 +6,7 @@ from typing import Any
 
 from plimsoll.api.offloads import KeepsBlobs, offload_of
 from plimsoll.errors import ErrorCatcher
+from plimsoll.formats.wire import parse_json
 from plimsoll.light.dataclass import dataclass
 from plimsoll.policy.validation import integer, text_or_none
 from plimsoll.protocols import Offload
@@ -13,7 +14,6 @@ from plimsoll.store.open import StoreSpec
 from plimsoll.tokens.counter import CounterChoice, counter_for
 from plimsoll.tokens.registry import DEFAULT_MODEL
 from plimsoll.truncation import Cut, Keep, cut_json, cut_text
-from plimsoll.truncation.json_text import parse_json
 from plimsoll.truncation.marker import MarkerLanguage, check_reference
 from plimsoll.truncation.measure import tokens_about, tokens_if_fits
 from plimsoll.truncation.tool_results import render_result, shrink_result

@@ -86,6 +86,8 @@ def _jpeg(data: bytes) -> tuple[int, int] | None:
 _ANTHROPIC_IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _PDF: Final = "application/pdf"
 _AUDIO_FORMATS: Final = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
+_KINDS: Final[dict[str, MediaKind]] = {"image": "image", "audio": "audio", "video": "video"}
+"""By the first half of a media type; any other is a file."""
 _DETAILS: Final = frozenset({"auto", "low", "high", "original"})
 
 
@@ -196,7 +198,9 @@ def _ui_file(block: Wire) -> MediaSource | None:
     url, mime = block.get("url"), block.get("mediaType")
     if not isinstance(url, str) or not isinstance(mime, str):
         return None
-    return _from_url(url, _kind_of(mime), mime=mime, filename=_text_or_none(block.get("filename")))
+    return _from_url(
+        url, _KINDS.get(mime.split("/", 1)[0], "file"), mime=mime, filename=_text_or_none(block.get("filename"))
+    )
 
 
 def _anthropic_source(block: Wire) -> MediaSource | None:
@@ -226,18 +230,6 @@ def _from_url(
         mime = mime or url[5:comma].split(";", 1)[0] or None
         return MediaSource(kind=kind, mime=mime, data=url, data_start=comma + 1, filename=filename, detail=how)
     return MediaSource(kind=kind, mime=mime, url=url, filename=filename, detail=how)
-
-
-def _kind_of(mime: str) -> MediaKind:
-    match mime.split("/", 1)[0]:
-        case "image":
-            return "image"
-        case "audio":
-            return "audio"
-        case "video":
-            return "video"
-        case _:
-            return "file"
 
 
 _READERS: Final[dict[str, Callable[[Wire], MediaSource | None]]] = {

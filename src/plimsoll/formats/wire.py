@@ -201,10 +201,18 @@ def has_halves(text: str) -> bool:
 
 def parsed_object(text: str) -> dict[str, Any] | None:
     """The JSON object in `text`; None for other values, excessive nesting and invalid JSON."""
+    value = parse_json(text)
     try:
-        value = json.loads(text, parse_constant=_refuse_constant)
         return copied(value) if isinstance(value, dict) else None
-    except (ValueError, RecursionError, FormatError, LimitExceeded):
+    except (FormatError, LimitExceeded):
+        return None
+
+
+def parse_json(text: str) -> Any:
+    """The value of JSON text, or None if it is null or invalid. NaN and Infinity are invalid."""
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
         return None
 
 

@@ -7,10 +7,10 @@ from functools import partial
 
 from plimsoll.proxy.flow import ProxiedRequest
 from plimsoll.proxy.headers import inbound
-from plimsoll.proxy.metrics import Metrics
 from plimsoll.proxy.reply import Reply
 from plimsoll.proxy.rounds import Rounds
 from plimsoll.proxy.sockets import CIMultiDict, ResponseWriter, aiohttp, web
+from plimsoll.proxy.status import Metrics
 from plimsoll.proxy.worker import Worker
 
 

@@ -13,11 +13,10 @@ from plimsoll.errors import MissingExtra, on_failure
 from plimsoll.proxy.access import Head, refusal
 from plimsoll.proxy.flow import Asked, Flow, format_of_route
 from plimsoll.proxy.headers import credentials, outbound
-from plimsoll.proxy.metrics import Metrics
 from plimsoll.proxy.options import ProxyOptions
 from plimsoll.proxy.relay import Relay, response_like
 from plimsoll.proxy.sockets import URL, CIMultiDict, ResponseWriter, aiohttp, client, error_response, server, web
-from plimsoll.proxy.status import OWN_ROUTES, own_page
+from plimsoll.proxy.status import OWN_ROUTES, Metrics, own_page
 from plimsoll.proxy.worker import Worker
 from plimsoll.transcripts.source import zstd
 

@@ -8,9 +8,8 @@ from collections.abc import Awaitable, Callable
 from typing import Final, TypeAlias
 
 from plimsoll.errors import MissingExtra
-from plimsoll.proxy.metrics import Metrics
 from plimsoll.proxy.options import ProxyOptions
-from plimsoll.proxy.status import error_body
+from plimsoll.proxy.status import Metrics, error_body
 
 try:
     import aiohttp

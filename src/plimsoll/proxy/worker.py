@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from plimsoll.proxy.metrics import Metrics
+from plimsoll.proxy.status import Metrics
 from plimsoll.session.concurrency import in_worker
 
 Result = TypeVar("Result")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from plimsoll.formats.wire import parse_json
 from plimsoll.light.brief import pluralize
 from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.light.regex import regex
@@ -69,22 +70,10 @@ def cut_json(text: str, *, tokens_max: int, counter: TokenCounter, language: Mar
     )
 
 
-def parse_json(text: str) -> Any:
-    """The value of JSON text, or None if it is null or invalid. NaN and Infinity are invalid."""
-    try:
-        return json.loads(text, parse_constant=_refuse)
-    except (ValueError, RecursionError):
-        return None
-
-
 def render_json(value: Any) -> str:
     """Compact JSON text. Only lone surrogates are escaped, because they cannot be encoded."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
-
-
-def _refuse(word: str) -> None:
-    raise ValueError(word)
 
 
 def sample_words(value: Any) -> str:

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from plimsoll.errors import FormatError, SettingError
+from plimsoll.formats.wire import parse_json
 from plimsoll.truncation import cut_json
-from plimsoll.truncation.json_text import parse_json
 
 
 class FourChars:

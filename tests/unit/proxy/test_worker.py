@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from plimsoll.proxy.metrics import Metrics
+from plimsoll.proxy.status import Metrics
 from plimsoll.proxy.worker import Worker
 
 

@@ -128,14 +128,15 @@ def wrapped(client: Any, state: WrappedState) -> Any:
     """The same client, of a class that is its own and wrapped. It shares its connections with the one given."""
     is_awaited = any(one.__name__ == "AsyncAPIClient" for one in type(client).__mro__)
     base = WrappedAsyncClient if is_awaited else WrappedClient
-    kind = type(
-        state.plain.__name__,
-        (base, state.plain),
-        {"__module__": state.plain.__module__, "__doc__": state.plain.__doc__},
-    )
-    made = twin(client, kind)
+    made = twin(client, class_over(base, state.plain))
     made.__dict__[_STATE] = state
     return made
+
+
+def class_over(mixin: type, plain: type) -> type:
+    """A subclass of a framework's class that is named as it is, of which the mixin's methods come first."""
+    about = {"__module__": plain.__module__, "__doc__": plain.__doc__, "__qualname__": plain.__qualname__}
+    return type(plain.__name__, (mixin, plain), about)
 
 
 def twin(client: Any, kind: type) -> Any:

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from plimsoll.formats.provenance import is_tagged, notice, tag_of, verified_notice
+from plimsoll.formats.wire import parse_json
 from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.light.regex import regex
 from plimsoll.policy.validation import integer
 from plimsoll.protocols import TokenCounter
 from plimsoll.tokens.cache import upper_by_lines
 from plimsoll.truncation import cut_text
-from plimsoll.truncation.json_text import Path, parse_json, sample_words
+from plimsoll.truncation.json_text import Path, sample_words
 from plimsoll.truncation.marker import MarkerLanguage, check_reference, language_of
 from plimsoll.truncation.measure import tokens_about, tokens_if_fits
 from plimsoll.truncation.text import check_options

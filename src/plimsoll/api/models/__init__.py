@@ -1,1 +1,0 @@
-"""Models that write summaries: the official SDKs of OpenAI and Anthropic behind the port of a summarizer."""
