@@ -62,7 +62,7 @@ class AdkDialect(PartsDialect[Content, Part]):
             return {"type": "thinking", "thinking": part.text} if part.thought else text_block(part.text)
         if part.function_call is not None:
             call = part.function_call
-            return call_piece(call.id or "", call.name or "", call.args or {})
+            return call_piece(call.id or "", call.name or "", call.args or {}, part.thought_signature)
         if part.function_response is not None:
             return result_piece(part.function_response.id or "", _result(part.function_response))
         if part.inline_data is not None:

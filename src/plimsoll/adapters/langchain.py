@@ -38,6 +38,9 @@ _CALL_BLOCKS = frozenset(
 )
 """Blocks of content that repeat a message's `tool_calls` in a provider's own form."""
 
+_SIGNATURES = "__gemini_function_call_thought_signatures__"
+"""Where langchain-google-genai has the thought signatures of calls, by their ids."""
+
 _KEPT_BLOCKS = frozenset({"text", "image_url", "input_audio", "file", "thinking", "redacted_thinking", "reasoning"})
 """Blocks that are written as they are. Others are rewritten by LangChain where it knows them."""
 
@@ -95,8 +98,15 @@ def _block(block: Mapping[str, Any]) -> Any:
 def _calls(message: AIMessage) -> list[Wire]:
     """The calls, those with arguments that are no JSON included."""
     asked = [*message.tool_calls, *message.invalid_tool_calls]
+    signed = message.additional_kwargs.get(_SIGNATURES) or {}
     return [
-        call_piece(call["id"] or "", call["name"] or "", "" if call["args"] is None else call["args"]) for call in asked
+        call_piece(
+            call["id"] or "",
+            call["name"] or "",
+            "" if call["args"] is None else call["args"],
+            signed.get(call["id"]),
+        )
+        for call in asked
     ]
 
 

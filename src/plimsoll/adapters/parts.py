@@ -145,10 +145,15 @@ def data_url(data: bytes, media_type: str) -> str:
     return f"data:{media_type};base64,{b64encode(data).decode()}"
 
 
-def call_piece(id: str, name: str, arguments: Any) -> Wire:
-    """A call of a tool; arguments are text, or a value that is written as JSON."""
+def call_piece(id: str, name: str, arguments: Any, signature: object = None) -> Wire:
+    """A call of a tool; arguments are text, or a value that is written as JSON.
+
+    `signature` is Gemini's thought signature, in base64 or as bytes: of several calls it refuses those without the one that has it.
+    """
     text = arguments if isinstance(arguments, str) else dumped(arguments)
-    return {"id": id, "type": "function", "function": {"name": name, "arguments": text}}
+    written = b64encode(signature).decode() if isinstance(signature, bytes) else signature
+    beside = {"provider_specific_fields": {"thought_signature": written}} if written else {}
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": text}, **beside}
 
 
 def result_piece(id: str, content: Any) -> Wire:

@@ -107,7 +107,7 @@ def _said(message: ModelResponse) -> Wire:
     others = [part for part in message.parts if not isinstance(part, TextPart | ToolCallPart)]
     texts = [part.content for part in message.parts if isinstance(part, TextPart)]
     calls = [
-        call_piece(part.tool_call_id, part.tool_name, part.args_as_json_str())
+        call_piece(part.tool_call_id, part.tool_name, part.args_as_json_str(), _signature(part))
         for part in message.parts
         if isinstance(part, ToolCallPart)
     ]
@@ -116,6 +116,10 @@ def _said(message: ModelResponse) -> Wire:
     if blocks:
         content = [*blocks, *(text_block(text) for text in texts if text)]
     return {"role": "assistant", "content": content or None} | ({"tool_calls": calls} if calls else {})
+
+
+def _signature(part: ToolCallPart) -> object:
+    return (part.provider_details or {}).get("thought_signature")
 
 
 def _other(part: Any) -> str:

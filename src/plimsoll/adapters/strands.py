@@ -61,7 +61,8 @@ class StrandsDialect(PartsDialect[Message, Wire]):
             case {"text": str(text)}:
                 return text_block(text)
             case {"toolUse": call}:
-                return call_piece(call["toolUseId"], call["name"], dumped(call["input"]))
+                signature = call.get("reasoningSignature")
+                return call_piece(call["toolUseId"], call["name"], dumped(call["input"]), signature)
             case {"toolResult": result}:
                 return result_piece(result["toolUseId"], content_of(self.pieces(result["content"])))
             case {"json": value}:

@@ -10,6 +10,7 @@ import pytest
 import plimsoll
 from generated import PNG
 from plimsoll.adapters.calls import AdaptedCalls
+from plimsoll.adapters.parts import call_piece
 
 Wire = dict[str, Any]
 
@@ -62,6 +63,24 @@ def test_blocks_of_the_open_turn_come_back_as_they_were(blocks: tuple[Wire, ...]
         call.answered(calls.recorded([{"role": "assistant", "content": [*blocks, TEXT]}]))
         held.append({"role": "assistant", "content": [*blocks, TEXT]})
     assert compacted > 4
+
+
+def test_of_calls_made_at_once_the_signed_one_stays() -> None:
+    """Gemini signs the first of several calls, and refuses the others without it."""
+    calls = AdaptedCalls(AsTheyAre(), {"store": "memory:", "max_tokens": 1_500})
+    held: list[Wire] = [{"role": "user", "content": "Look at all lamps."}]
+    left = 0
+    for number in range(12):
+        made = [call_piece(f"c{number}-{at}", "look", {"at": at}, None if at else b"signed") for at in range(9)]
+        held.append({"role": "assistant", "content": None, "tool_calls": made})
+        held += [{"role": "tool", "tool_call_id": call["id"], "content": WORDS} for call in made]
+
+        answers = [message for message in calls.prepare(held).messages if message.get("tool_calls")]
+        assert answers
+        for answer in answers:
+            assert any("provider_specific_fields" in call for call in answer["tool_calls"])
+            left += len(answer["tool_calls"]) < len(made)
+    assert left
 
 
 def test_thinking_in_the_content_is_thinking() -> None:
