@@ -40,7 +40,7 @@ _REUSED = 2.0
 _LIKELY = 4
 """Where calls took one in this many codes of a column, or more, any other of them is likely to be taken."""
 
-_LISTED_MAX = 6
+_LISTED_MAX = 4
 """Codes of a column from which on each counts less, unless calls took some."""
 
 _START_CHARS_MIN = 12

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.sentences import line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Action: TypeAlias = Literal["read", "edit", "search", "shell", "plan", "delegate", "other"]
 
@@ -139,7 +142,8 @@ def acts(call: Call) -> bool:
 
 def written(call: Call) -> list[str]:
     """Return what the agent itself says in a call: the text of a note, a comment or a message, not of a file or a query."""
-    if call.paths or call.command or call.action == "plan" or _LOOKING.search(_own_name(call.name[:_NAME_CHARS_MAX])):
+    is_of_file = bool(call.paths) and call.action != "other"
+    if is_of_file or call.command or call.action == "plan" or _LOOKING.search(_own_name(call.name[:_NAME_CHARS_MAX])):
         return []
     fields = call.arguments.items()
     return [
@@ -201,15 +205,28 @@ def _command(fields: dict[str, Any]) -> str:
     return ""
 
 
+def is_cell(fields: Mapping[str, object]) -> bool:
+    """Return whether these are the arguments of a call that runs a cell of code, not a command of a shell."""
+    return "code" in fields
+
+
 def brief_of(command: str) -> str:
     """Return the short description of a shell command."""
     return line(_CD_PREFIX.sub("", command), _BRIEF_CHARS_MAX)
 
 
+def _brief_of_code(name: str, code: str) -> str:
+    """Return the short description of a cell of code: the comment it begins with, else a short cell, else the tool's name."""
+    first = code.lstrip().partition("\n")[0]
+    if first[:1] == "#":
+        return brief_of(first)
+    return brief_of(code) if len(code) <= _BRIEF_CHARS_MAX else line(name, 40)
+
+
 def _brief(name: str, action: Action, paths: tuple[str, ...], command: str, fields: dict[str, Any]) -> str:
     if command:
-        return brief_of(command)
-    if paths:
+        return _brief_of_code(name, command) if is_cell(fields) else brief_of(command)
+    if paths and (action != "other" or len(fields) == 1):
         return f"{line(name, 40)} {paths[0].rsplit('/', 1)[-1]}"
     if action == "plan":
         return line(name, 40)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.light.regex import regex
@@ -32,10 +33,16 @@ _CLOCK = regex(r"\s{0,4}\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.,]{5,15}Z?\]?")
 _OF_DIFF = regex(r"index [0-9a-f]{6,40}\.\.[0-9a-f]{6,40}|@@ -[0-9]")
 """What only a program reads of a diff."""
 
+_MEASURED = regex(r"(?:[^\W\d][ =:]{1,3}-?[0-9]{1,9}\.[0-9]{2,9}\b.{0,80}?){2}")
+"""Two measured numbers, each behind what it is of: `auc 0.7041 recall 0.4423`."""
+
 _SHAPE = str.maketrans("123456789abcdef", "000000000000000")
+_MARKS = dict.fromkeys([*range(48, 58), *range(65, 91), *range(97, 123)])
+"""Leaves of a line, without ASCII letters and digits, the spaces and marks, which the rows of a table or a log have in common."""
+
 _LINE_CHARS_MAX = 200
 _HEADER_CHARS_MAX = 120
-_LINES_MAX = 10
+_LINES_MAX, _SHORT_CHARS = 10, 2_400
 _ROWS_MAX = 12
 _CODES_MAX = 12
 CODES_KEY = "|codes"
@@ -43,6 +50,9 @@ CODES_KEY = "|codes"
 
 _CODES_WEIGHT = 1.8
 _LINE_WEIGHT = 0.8
+_ALIKE, _ALIKE_MIN = 0.6, 3
+"""What a line is still worth of which the output has so many, with the same marks, and at least so many marks."""
+
 _REPORT_LINES_MAX = 24
 _TAGGED = regex(r"\A</?[a-z][\w-]*>|</[a-z][\w-]*>\Z")
 """A line with a tag at its start or end is what a program added to a report, such as its usage."""
@@ -71,6 +81,11 @@ _NUMBER_MIN = 1_000
 
 _EXAMINED_MAX = 14  # candidates, of which some only repeat a shape
 _ROW_CHARS_MAX = 140
+_TABLE_CHARS_MAX = 200
+_TABLE_WEIGHT = 1.5
+"""What a small table is worth that is shown whole; of a larger one, the first rows are lines of output."""
+
+_MORE_ROWS = " … "
 _DECODER = json.JSONDecoder()
 
 
@@ -89,21 +104,39 @@ def from_json(text: str, label: str, position: int, *, is_done: bool = False) ->
             break
     if len(rows) > 1:
         yield from _codes(values, label, position)
-    spread = 1.0 if len(rows) <= 8 else 8 / len(rows)
+    spread = 1.0 if len(rows) <= 2 else 2 / len(rows)
     for name, schema, shown in rows[:_ROWS_MAX]:
+        if schema and _repeats(shown, label):
+            continue
         cut = line(shown, CAPS["identifier"].text_chars_max)
         named = sum([column.endswith(ID_ENDINGS) for column in schema.split(" ")])
         coded = sum(map(_is_code, cut.replace(",", " ").split(" ", 60)))
         weight = (1.0 + 0.3 * min(3, named) + 0.25 * min(4, coded)) * (0.4 + 0.6 * spread)
-        weight *= _DONE_FACTOR if is_done and shown is rows[0][2] and _is_report(schema, cut) else 1.0
+        if not schema:
+            weight = _LINE_WEIGHT if _MORE_ROWS in shown else _TABLE_WEIGHT
+        if is_done and shown is rows[0][2] and _is_report(cut):
+            weight *= _DONE_FACTOR
         heading = f"{label} {name}".strip()
         key = row_key(heading, schema, cut, is_nested=bool(name))
         yield Fact("identifier", key, cut, position, "tool", weight, note=f"{heading}\t{schema}")
 
 
-def _is_report(schema: str, row: str) -> bool:
-    """Return whether a row says what came of a call: a short one, or an error, rather than the whole object."""
-    return len(row) <= _REPORT_CHARS_MAX or not _FAILURES.isdisjoint(schema.split(" "))
+def _repeats(row: str, label: str) -> bool:
+    """Return whether the call says all cells of a row itself."""
+    cells = [cell.partition(" ")[2] for cell in row.split(", ")]
+    return all(len(cell) >= _CODE_CHARS_MIN and cell in label for cell in cells)
+
+
+def _is_report(row: str) -> bool:
+    """Return whether a row says what came of a call: an error, or a short one with a code, rather than the whole object.
+
+    "ok yes" says less than the name of the call.
+    """
+    failed = any(
+        name in _FAILURES and value not in _EMPTY_VALUES
+        for name, _, value in (cell.partition(" ") for cell in row.split(", "))
+    )
+    return failed or (len(row) <= _REPORT_CHARS_MAX and bool(codes_in(row)))
 
 
 def from_sentence(text: str, label: str, position: int, *, is_done: bool = False) -> Iterator[Fact]:
@@ -129,35 +162,54 @@ def _codes(values: Sequence[Any], label: str, position: int) -> Iterator[Fact]:
 
 
 def from_lines(text: str, label: str, position: int, *, without_errors: bool = False) -> Iterator[Fact]:
-    """Yield lines with a value; of lines with the same shape, only a few, and none `without_errors` that is an error."""
-    shapes: dict[str, int] = {}
-    taken, at = 0, 0
-    limit = _LINES_MAX if len(text) < 2_400 else _LINES_MAX // 2
-    for _ in range(_EXAMINED_MAX * (2 if len(text) < 2_400 else 1)):
-        hint = _VALUE_HINT.search(text, at)
-        if hint is None or taken >= limit:
-            return
-        begin = text.rfind("\n", 0, hint.start()) + 1
-        at = text.find("\n", hint.end())
-        at = len(text) if at < 0 else at
-        raw = _CLOCK.sub("", text[begin:at][:600], count=1)
-        shape = raw[:60].translate(_SHAPE)
-        shapes[shape] = shapes.get(shape, 0) + 1
+    """Yield lines with a value; of lines with the same shape, only a few, and none `without_errors` that is an error.
+
+    Lines made like several others are rows of a table or a log, and are worth less than a line that has no like.
+    """
+    shapes: Counter[str] = Counter()
+    marks: Counter[str] = Counter()
+    found: list[tuple[str, str, str]] = []
+    limit = _LINES_MAX if len(text) < _SHORT_CHARS else _LINES_MAX // 2
+    for whole in _hinted(text, _EXAMINED_MAX * 2 if len(text) < _SHORT_CHARS else _EXAMINED_MAX):
+        raw = _CLOCK.sub("", whole[:600], count=1)
+        shape, mark = raw[:60].translate(_SHAPE), raw[:60].translate(_MARKS)
+        shapes[shape] += 1
+        marks[mark] += 1
         if shapes[shape] > 3 or not _has_value(raw) or _OF_DIFF.match(raw) or (without_errors and is_error_line(raw)):
             continue
         shown = line(raw, _LINE_CHARS_MAX)
         if len(shown) >= 6:
-            _, header = header_of(text, text[begin:at])
-            named = f"{label} [{line(header.strip(' |'), _HEADER_CHARS_MAX)}]" if header else label
-            yield Fact(
-                "identifier", shown, shown, position, "tool", _LINE_WEIGHT / (1 + 0.1 * taken), note=f"{named}\t"
-            )
-            taken += 1
+            _, header = header_of(text, whole)
+            found.append((shown, f"{label} [{line(header.strip(' |'), _HEADER_CHARS_MAX)}]" if header else label, mark))
+            if len(found) >= limit:
+                break
+    for taken, (shown, named, mark) in enumerate(found):
+        is_alike = min(marks[mark], len(mark)) >= _ALIKE_MIN
+        weight = _LINE_WEIGHT / (1 + 0.1 * taken) * (_ALIKE if is_alike else 1.0)
+        yield Fact("identifier", shown, shown, position, "tool", weight, note=f"{named}\t")
+
+
+def _hinted(text: str, most: int) -> Iterator[str]:
+    """Yield the first lines that may have a value, at most so many, then the last line of the text."""
+    at = 0
+    for _ in range(most):
+        hint = _VALUE_HINT.search(text, at)
+        if hint is None:
+            return
+        begin = text.rfind("\n", 0, hint.start()) + 1
+        at = text.find("\n", hint.end())
+        at = len(text) if at < 0 else at
+        yield text[begin:at]
+    rest = text[at:].rstrip()
+    if rest:
+        yield rest[rest.rfind("\n") + 1 :]
 
 
 def _has_value(raw: str) -> bool:
-    """Return whether one of the first words of a line is a value."""
-    return any(len(word) > 3 and not word.isalpha() and is_value(word) for word in raw[:400].split()[:_WORDS_MAX])
+    """Return whether one of the first words of a line is a value, or it has several measured numbers with what they are of."""
+    return _MEASURED.search(raw[:400]) is not None or any(
+        len(word) > 3 and not word.isalpha() and is_value(word) for word in raw[:400].split()[:_WORDS_MAX]
+    )
 
 
 def is_value(word: str) -> bool:
@@ -247,11 +299,31 @@ def _walk(value: object, name: str, rows: list[tuple[str, str, str]], depth: int
     """Collect `(name, schema, text)` for each object: the schema names its columns, the text holds their values."""
     if depth > _DEPTH_MAX or len(rows) >= _ROWS_MAX:
         return
-    if isinstance(value, list):
+    if isinstance(value, list) and (table := _table(value)):
+        rows.append((name, "", table))
+    elif isinstance(value, list):
         for item in value[: _ROWS_MAX * 2]:
             _walk(item, name, rows, depth + 1)
     elif isinstance(value, dict):
         _row(value, name, rows, depth)
+
+
+def _table(rows: list[Any]) -> str:
+    """Return a list of rows of scalars on one line: the first rows and the last. It is empty for any other list."""
+    if len(rows) < 2 or not all(isinstance(row, list) and row and not isinstance(row[0], (list, dict)) for row in rows):
+        return ""
+    shown = ""
+    for row in rows[:_ROWS_MAX]:
+        told = _told(row)
+        if shown and len(shown) + len(told) > _TABLE_CHARS_MAX:
+            break
+        shown += f"; {told}" if shown else told
+    last = _told(rows[-1])
+    return shown if shown.endswith(last) else f"{shown}{_MORE_ROWS}{last}"
+
+
+def _told(row: list[Any]) -> str:
+    return line(" | ".join(str(cell)[:60] for cell in row[:_ROWS_MAX]), _ROW_CHARS_MAX)
 
 
 def _row(

@@ -310,9 +310,9 @@ class _Reader:
             self.draft.heard(text)
 
     def _wanted(self) -> frozenset[str]:
-        """Return the words of the user's newest request, which a page may say something to."""
-        newest = next(reversed(self.draft.facts["request"].values()), None)
-        return pages.words_of(newest.text) if newest is not None else frozenset()
+        """Return the words of the user's first and newest requests, which a page may say something to."""
+        asked = [fact.text for fact in self.draft.facts["request"].values()]
+        return pages.words_of("\n".join([text[:1_000] for text in (*asked[:1], *asked[-1:])]))
 
     def _call(self, part: ToolCall, position: int, author: str) -> None:
         call = calls.understand(part.name, part.arguments)
@@ -342,10 +342,10 @@ class _Reader:
 
     def _shell(self, call: calls.Call, text: str, position: int, *, is_error: bool) -> bool:
         """Read a command and its outcome. Return whether its output was searched for errors."""
-        command = call.command or call.brief
-        fact = commands.from_result(command, text, position, is_error=is_error)
-        self.draft.add(fact)
-        family = commands.family(command)
+        shown = call.brief if calls.is_cell(call.arguments) else call.command or call.brief
+        fact = commands.from_result(shown, text, position, is_error=is_error)
+        self.draft.add_all([fact] if fact.key != call.name else ())  # the name of a tool that runs code says nothing
+        family = commands.family(call.command or call.brief)
         if fact.state == "ok":
             errors.settle(self.draft, family)
         is_read = (fact.state == "failed" or len(text) < 1_500) and errors.may_report(text)
@@ -358,10 +358,10 @@ class _Reader:
             self.draft.add_all(identifiers.from_sentence(text, call.brief, position, is_done=is_done))
         if not pages.answers(call):
             return False
-        small = list(pages.from_table(text, call, position))
         is_aside = any(fact.state == "modified" for fact in self.draft.facts["file"].values())
-        self.draft.add_all(small or pages.from_page(text, call, self._wanted(), position, is_aside=is_aside))
-        return bool(small)
+        found = pages.from_answer(text, call, self._wanted(), position, is_aside=is_aside)
+        self.draft.add_all(found)
+        return bool(found) and call.action != "search"
 
     def _values(self, call: calls.Call, content: str, text: str, position: int, *, without_errors: bool) -> None:
         is_done = calls.acts(call)

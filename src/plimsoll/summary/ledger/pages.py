@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _PAGE_CHARS_MIN, _PAGE_CHARS_MAX = 200, 12_000
 _SENTENCES_MAX, _SENTENCE_CHARS_MAX = 3, 220
-_SENTENCE_WORDS_MIN, _LINE_WORDS_MIN = 5, 8
+_SENTENCE_WORDS_MIN, _SENTENCE_WORDS_MAX, _LINE_WORDS_MIN = 5, 80, 8
 _WEIGHTS = (0.8, 0.7, 0.6)
 """Of the sentences of a page, best first: as lines that programs printed, in whose section they stand."""
 
@@ -25,6 +25,9 @@ _ASKED_WORD, _WANTED_WORD, _NUMBER, _NAME, _OPENING = 1.0, 0.5, 0.4, 0.2, 0.8
 """What a word of the call, one of the request, a number, a name and the first place add to a sentence."""
 
 _COUNTED_MAX, _SCORE_MIN = 3, 1.0
+_TELLING = 5.0
+"""A sentence of a page is worth less, the further its score is below this."""
+
 _WORD = regex(r"[^\W\d_]{4,}")
 _NAMED = regex(r"(?<=[a-z,;] )[A-Z][a-zà-ÿ]{2,}")
 _NUMBERED = regex(r"(?<![\w.])[0-9][0-9.,:/-]*")
@@ -43,8 +46,8 @@ _INTERPRETERS = frozenset(
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Return the longer words of a text, without case."""
-    return frozenset(word.casefold() for word in _WORD.findall(text[:2_000]))
+    """Return the longer words of a text, without case and the ending of a plural."""
+    return frozenset(word.casefold().removesuffix("s") for word in _WORD.findall(text[:2_000]))
 
 
 def answers(call: Call) -> bool:
@@ -55,6 +58,12 @@ def answers(call: Call) -> bool:
 def _asked_of(call: Call) -> frozenset[str]:
     """Return the longer words of a call's arguments."""
     return words_of(" ".join(value for value in call.arguments.values() if isinstance(value, str)))
+
+
+def from_answer(text: str, call: Call, wanted: Collection[str], position: int, *, is_aside: bool = False) -> list[Fact]:
+    """Return a small table as one fact, else the telling sentences of a page; none for what is neither."""
+    small = list(from_table(text, call, position))
+    return small or list(from_page(text, call, wanted, position, is_aside=is_aside))
 
 
 def from_page(
@@ -70,12 +79,17 @@ def from_page(
     found = [
         sentence for raw in text[:_PAGE_CHARS_MAX].split("\n") if _is_prose(raw) for sentence in sentences(plain(raw))
     ]
-    scored = [(_score(sentence, asked, wanted, order), -order, sentence) for order, sentence in enumerate(found)]
+    told = [sentence for sentence in found if _SENTENCE_WORDS_MIN <= sentence.count(" ") + 1 <= _SENTENCE_WORDS_MAX]
+    scored = [
+        (_score(sentence, asked, wanted) + _OPENING * (order == 0), -order, sentence)
+        for order, sentence in enumerate(told)
+    ]
     best = sorted(scored, reverse=True)[: 1 if is_aside else _SENTENCES_MAX]
     for weight, (score, _, sentence) in zip(_WEIGHTS, best, strict=False):
         if score >= _SCORE_MIN and sentence not in given:
             shown = line(sentence, _SENTENCE_CHARS_MAX)
-            yield Fact("identifier", shown, shown, position, "tool", weight, note=f"{call.brief}\t")
+            worth = weight * min(1.0, (_SCORE_MIN + score) / _TELLING)
+            yield Fact("identifier", shown, shown, position, "tool", worth, note=f"{call.brief}\t")
 
 
 def _is_prose(raw: str) -> bool:
@@ -87,17 +101,14 @@ def _is_prose(raw: str) -> bool:
     return len(words) > _LINE_WORDS_MIN and sum(map(str.isalpha, words)) * 2 > len(words)
 
 
-def _score(sentence: str, asked: Collection[str], wanted: Collection[str], order: int) -> float:
+def _score(sentence: str, asked: Collection[str], wanted: Collection[str]) -> float:
     words = words_of(sentence)
-    if not _SENTENCE_WORDS_MIN <= sentence.count(" ") + 1 <= 80:
-        return 0.0
     numbers, names = len(_NUMBERED.findall(sentence)), len(_NAMED.findall(sentence))
     return (
         _ASKED_WORD * min(_COUNTED_MAX, len(words.intersection(asked)))
         + _WANTED_WORD * min(_COUNTED_MAX, len(words.intersection(wanted)))
         + _NUMBER * min(_COUNTED_MAX, numbers)
         + _NAME * min(_COUNTED_MAX, names)
-        + (_OPENING if order == 0 else 0.0)
     )
 
 
