@@ -36,10 +36,18 @@ _CONNECTIVE = regex(
 _SPEECH_CHARS_MIN = 100
 """What is longer and has no punctuation was written down as it was spoken."""
 
+_HESITATION = regex(
+    r", (?:u[hm]+|erm|like|you know|i mean|let me (?:see|think)|lol|haha|tbh)(?:,|(?=[.!?]*\Z))", re.IGNORECASE
+)
+"""What speakers put between two commas while they look for words."""
+
+_EMOJI = regex("[\u2600-\u27bf\ufe0f\u200d\U0001f300-\U0001faff]+")
+
 _OPENING = regex(
-    r"(?:(?:wow|oh|ooh|ah|hey|hi|hello|yeah|yep|yup|yes|nope|nah|haha|lol|aww?|ugh|hmm|whoa|oops|and|but|plus|btw"
+    r"(?:(?:wow|oh|ooh|ah|hey|hi|hello|yeah|yep|yup|yes|nope|nah|haha|lol|omg|yay|aww?|ugh|hmm|whoa|oops|and|but|plus|btw"
     r"|fyi|by the way|anyway)"
     r"(?:[,!.]+\s*|\s+|\Z)"
+    r"|good (?:morning|afternoon|evening)(?: (?:everybody|everyone|all))?(?:[,!.]+\s*|\Z)"
     r"|(?:no way|thanks(?: (?:so much|a lot|a bunch))?|thank you|awesome|cool|great|nice|sweet|sure(?: thing)?|absolutely"
     r"|definitely|totally|ok|okay|well|so|also|actually|right|of course|sorry|congrats|congratulations|like i said"
     r"|sounds (?:great|good|fun|awesome|amazing)|(?:ever )?since (?:we|our) last \w+|i (?:think|guess|mean|know|feel like)"
@@ -65,7 +73,9 @@ _HAVING = frozenset(("have", "has"))
 _HAD = frozenset("it them him her one ones this that these those some any none both all nothing everything to".split())
 """What `have` and `has` are verbs of their own in front of: "I have it", "we have to leave"."""
 
-_BEFORE_BE = frozenset("to can could may might must should will would won't can't cannot".split())
+_BEFORE_BE = frozenset(
+    "to can could may might must should will would won't can't cannot couldn't shouldn't wouldn't mustn't".split()
+)
 """What says more of a `be` than that something is."""
 
 _REFERS = regex(
@@ -171,7 +181,7 @@ def _pieces(facts: Sequence[Fact], talk: Talk, places: Iterable[int]) -> Iterato
                     SIGNS["first"] * is_first_person,
                     short.sign,
                     SIGNS["question"] * is_question,
-                    SIGNS["answers"] * answers,
+                    SIGNS["answers"] * (answers and speaker != "user"),
                     SIGNS["recalled"] * is_kept,
                     SIGNS["list"] * (fact.state == LIST),
                 )
@@ -248,7 +258,8 @@ def _shortened(clause: str, callings: frozenset[str], *, shortens: bool) -> str:
 
 def shorten(text: str, callings: Iterable[str] = ()) -> str:
     """A clause without opening fillers, names, articles and auxiliaries: "I just got a new cat!" is "got new cat"."""
-    text = text.strip(" ,.!;:-")
+    text = (text if text.isascii() else _EMOJI.sub("", text)).strip(" ,.!;:-")
+    text = _HESITATION.sub("", text) if ", " in text else text
     for _ in range(4):
         cut = _OPENING.match(text)
         if cut is None or cut.end() == 0:
@@ -282,6 +293,8 @@ def _carries(word: str, before: str, after: str) -> bool:
         return after.strip(",.!?") in _HAD
     if bare == "be":
         return before in _BEFORE_BE
+    if bare == "the":
+        return after in ("last", "next")
     if bare == "too":
         return bool(after) and bare == word
     if bare == "am":

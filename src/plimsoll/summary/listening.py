@@ -92,7 +92,7 @@ def _gains(  # noqa: PLR0913, PLR0917 - the words of a talk, and what is known o
     found: list[float] = []
     for fact, said, asker, is_question in zip(facts, parts, asked, asks, strict=True):
         sign = SIGN_SUMS[reduce(or_, map(signs.__getitem__, telling(said)), 0)]
-        if asker >= 0:
+        if asker >= 0 and speaker_of(fact) != "user":
             sign += SIGNS["answers"]
         if is_question:
             sign += SIGNS["question"]

@@ -72,6 +72,14 @@ _TIMES = frozenset(
     """.split()
 )
 
+_NUMBERS = frozenset(
+    """
+    ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy
+    eighty ninety hundred thousand million
+    """.split()
+)
+"""Numbers in words; smaller ones stand in much that is no figure."""
+
 _SECOND_PERSON = frozenset("you your yours".split())
 
 _EVENTS = frozenset(
@@ -137,6 +145,7 @@ _TOLD = {
     **dict.fromkeys(("i", "my", "we", "our", "me", "us", "mine"), FIRST),
     **dict.fromkeys((*_EVENTS, "want", "hope"), _EVENT),
     **dict.fromkeys(_TIMES, _TIME),
+    **dict.fromkeys(_NUMBERS, _DIGIT),
     **dict.fromkeys(_SECOND_PERSON, _SECOND),
 }
 
@@ -160,7 +169,7 @@ def read(part: str) -> Reading:
 def _sign(word: str) -> int:
     """Return the sign that a lower-case word gives."""
     bare = word.partition("'")[0]
-    return _TOLD.get(bare) or (_DIGIT if has_digit(word) else _of_event(bare))
+    return _TOLD.get(bare) or (_DIGIT if has_digit(word) or bare.partition("-")[0] in _NUMBERS else _of_event(bare))
 
 
 def _of_event(bare: str) -> int:

@@ -42,6 +42,7 @@ def test_what_names_no_day_is_none(heading: str) -> None:
             "meets on the last Wednesday of the month, the last year of school",
             "meets on the last Wednesday of the month, the last year of school",
         ),
+        ("stay for the last night", "stay for the last night"),
         ("昨天去了，去年买的，下个月还", "12月31日去了，2023年买的，2月还"),
     ],
 )

@@ -26,6 +26,8 @@ def fact(text: str, note: str = "Ann") -> Fact:
         ("we're vegetarian, well my wife is, I eat fish", "vegetarian, well wife, eat fish"),
         ("Really, I moved to Bonn", "moved to Bonn"),
         ("it is um the uh old boat", "old boat"),
+        ("They're, uh, six hours ahead", "They're six hours ahead"),
+        ("at, let me see, the second pier", "at second pier"),
     ],
 )
 def test_a_comma_stays_where_the_word_before_it_goes(text: str, short: str) -> None:
@@ -38,6 +40,8 @@ def test_a_comma_stays_where_the_word_before_it_goes(text: str, short: str) -> N
     [
         ("The Savoia is too dear", "Savoia too dear"),
         ("I keep bees, too", "keep bees"),
+        ("It shouldn't be more than twelve", "shouldn't be more than twelve"),
+        ("We sleep at Inken's on the last night", "sleep at Inken's on the last night"),
         ("We meet at 8 am on Friday", "meet at 8 am on Friday"),
         ("It may be from the ramipril", "may be from ramipril"),
         ("I have to be careful", "have to be careful"),
@@ -80,11 +84,44 @@ def test_an_amount_of_money_is_a_number() -> None:
     assert says_something(["offer", "$400,000"])
 
 
+@pytest.mark.parametrize("text", ["Good morning everybody!", "yay 😂😂", "good evening, wow"])
+def test_greetings_and_pictures_of_feelings_say_nothing(text: str) -> None:
+    """They take the room of what is asked later."""
+    assert dense.shorten(text) == ""
+
+
+def test_a_number_in_words_is_a_figure() -> None:
+    """Speakers of a meeting say no digits."""
+    assert read("eighty")[1] == read("seventy-five")[1] == read("75")[1]
+    assert read("two")[1] == read("boats")[1]
+
+
 def test_an_assistant_that_answers_says_nothing_special() -> None:
     """It always answers; a person's answer has its question in front of it."""
     asked = fact("What should I offer?", "user")
     assert listen([asked, fact("That depends.", "assistant")]).asked == [-1, -1]
     assert listen([fact("Which street?", "assistant"), fact("Elm Street.", "user")]).asked == [-1, 0]
+
+
+def test_what_a_user_answers_an_assistant_is_worth_what_it_says() -> None:
+    """An assistant ends most answers with a question; among people with names an answer is what is asked for later."""
+    asked, told = "What would you like to do next?", "Elm Street was flooded in May."
+    of_user = listen([fact(asked, "assistant"), fact(told, "user")])
+    of_ben, of_ann = listen([fact(asked, "Ann"), fact(told, "Ben")]), listen([fact(asked, "Ann"), fact(told, "Ann")])
+
+    assert of_user.gains[1] == of_ann.gains[1] < of_ben.gains[1]
+
+
+def test_a_sentence_that_takes_back_another_is_joined_to_it() -> None:
+    """What was broken off is not what holds."""
+    text = "We take two big batteries... no wait, small ones. Hmm... I went home. Wait for me."
+
+    assert [fact.text for fact in extend(Ledger.empty(), [text_message("user", text)], 0).of("chat")] == [
+        "We take two big batteries, no wait, small ones.",
+        "Hmm...",
+        "I went home.",
+        "Wait for me.",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ _DAY = regex(
     re.IGNORECASE,
 )
 _RELATIVE = regex(
-    r"(?=[lnty昨前明后去上下])(?<![\"'“《])(?<!like )(?:\b(?P<day>yesterday|last night|tomorrow)\b"
+    r"(?=[lnty昨前明后去上下])(?<![\"'“《])(?<!like )(?<!the )(?:\b(?P<day>yesterday|last night|tomorrow)\b"
     r"|\b(?P<which>last|next|this) (?P<unit>month|year)\b(?! of\b)"
     r"|\b(?:this past|last) (?P<weekday>mon|tues?|wed|thu(?:rs)?|fri|sat|sun)(?:(?:nes|ur)?day)?\b(?! (?:of|in)\b)"
     r"|(?P<zh>昨天|昨晚|前天|明天|后天|去年|明年|前年|上个?月|下个?月))",

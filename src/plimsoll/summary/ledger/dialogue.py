@@ -27,6 +27,13 @@ _NAMES_TIME = regex(r"[^\W\d_]{3}|[\u3400-\u9fff]|[0-9][:/.-][0-9]")
 _FIRST_LINE = regex(r"[ \t#*=-]{0,8}([^\n]{6,80}?)[ \t*=-]{0,8}\n\s{0,8}(?=\S)")
 _FIRST_LINE_CHARS_MAX = 100
 _PRONOUN = regex(r"(?:He|She|It|They|His|Her|Its|Their)(?=['’]|\s)")
+_CORRECTS = regex(
+    r"(?:oh |ah )?(?:no,? (?:wait|sorry|actually)|wait\b|sorry\b|scratch that|make that|i mean(?! it))", re.IGNORECASE
+)
+"""How a sentence begins that takes back what the one before it broke off with: "Two... no wait, three."."""
+
+_GOES_ON = regex(f"{_PRONOUN.pattern}|(?i:{_CORRECTS.pattern})")
+_BROKEN_OFF = ("...", "…")
 _SUBJECT_CHARS_MAX = 30
 """A longer sentence says enough by itself to stand apart from one that begins with a pronoun."""
 
@@ -111,14 +118,15 @@ def _sentences(found: Sequence[SpeakerTurn]) -> list[tuple[str, str]]:
 
 
 def _with_subjects(said: Sequence[str]) -> Sequence[str]:
-    """The sentences; a short one that names what the next one begins with as a pronoun is joined to it."""
-    if not any(map(_PRONOUN.match, said[1:])):  # as in most messages
+    """The sentences; a short one that names what the next one begins with as a pronoun is joined to it, and a correction."""
+    if not any(map(_GOES_ON.match, said[1:])):  # as in most messages
         return said
     joined: list[str] = []
     before = ""
     for sentence in said:
-        if before and _PRONOUN.match(sentence):
-            joined[-1] = f"{before.rstrip(' .!')}, {sentence}"
+        breaks_off = bool(joined) and joined[-1].endswith(_BROKEN_OFF) and _CORRECTS.match(sentence) is not None
+        if breaks_off or (before and _PRONOUN.match(sentence)):
+            joined[-1] = f"{joined[-1].rstrip(' .…!')}, {sentence}"
             before = ""
             continue
         joined.append(sentence)
