@@ -19,7 +19,7 @@ from loopback import agent
 from loopback.hosts import ask, ask_async, begun, following
 from loopback.server import Provider
 from loopback.test_proxy import ASYNC, check, through, unmarked
-from plimsoll.conversations.inner import ROUNDS_MAX
+from plimsoll.conversations.inner_searches import ROUNDS_MAX
 from plimsoll.proxy.run import serving
 
 WINDOW, TURNS = 9_000, 26
@@ -338,7 +338,7 @@ def test_a_streamed_response_is_one_response(first: agent.Answer, shown: str) ->
 
 def test_going_on_from_a_search_that_the_proxy_forgot(monkeypatch: pytest.MonkeyPatch) -> None:
     """As after a restart: the provider refuses it and says why, and the whole conversation goes on."""
-    monkeypatch.setattr("plimsoll.proxy.links.ResponseLinks.note", lambda *_: None)
+    monkeypatch.setattr("plimsoll.proxy.response_ids.ResponseLinks.note", lambda *_: None)
     both = agent.Answer("Both.", "", [RECALL, CLIENT_CALL])
     with scripted("responses", both, DONE) as (host, provider):
         said = long(host)

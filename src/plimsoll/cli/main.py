@@ -26,7 +26,7 @@ from plimsoll.cli.output import (
     drop_unwritten,
 )
 from plimsoll.errors import PlimsollError, SessionBusy, SettingError, place_of
-from plimsoll.report.neutral import one_line
+from plimsoll.report.safe_text import one_line
 
 COMMANDS = {
     "fit": "make a conversation fit into a budget",

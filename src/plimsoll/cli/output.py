@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 import plimsoll
-from plimsoll.report.neutral import json_safe, one_line
+from plimsoll.report.safe_text import json_safe, one_line
 
 if TYPE_CHECKING:
     from pathlib import Path

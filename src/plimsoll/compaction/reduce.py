@@ -18,7 +18,7 @@ from plimsoll.compaction.view_message import ViewExchange, ViewMessage
 from plimsoll.compaction.working_view import WorkingView
 from plimsoll.formats.exchange import speaks
 from plimsoll.formats.rules import RULES
-from plimsoll.formats.served import served_answer, served_call
+from plimsoll.formats.server_tools import served_answer, served_call
 from plimsoll.formats.wire import json_text
 from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.message import Message, Opaque, Part, Text, ToolResult, Wire, text_message

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 
 from plimsoll.formats.checks import in_words
-from plimsoll.formats.served import served_answer, served_call
+from plimsoll.formats.server_tools import served_answer, served_call
 from plimsoll.message import Message, Opaque, Part, Text
 
 CLOSED = 0

@@ -20,7 +20,7 @@ from plimsoll.compaction.view_message import CountMessage, ViewMessage
 from plimsoll.formats.exchange import NO_RESULT, OpenCalls, answers_by_name, is_legacy, open_calls, placeholder
 from plimsoll.formats.format import Format
 from plimsoll.formats.rules import Rules
-from plimsoll.formats.served import served_answer, served_call
+from plimsoll.formats.server_tools import served_answer, served_call
 from plimsoll.light.dataclass import dataclass, field, replace
 from plimsoll.message import Message, Part, Text, ToolCall, ToolResult
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from plimsoll.compaction.view_message import Origins
 from plimsoll.conversations.content import RequestContent
-from plimsoll.conversations.inner import ROUNDS_MAX, InnerCalls, before_answer, found_by, inner_calls
+from plimsoll.conversations.inner_searches import ROUNDS_MAX, InnerCalls, before_answer, found_by, inner_calls
 from plimsoll.conversations.open_here import WAIT_S, taken
 from plimsoll.conversations.prefix import Listing, said
 from plimsoll.conversations.redaction import Redaction

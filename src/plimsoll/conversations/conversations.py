@@ -11,7 +11,7 @@ from typing import Any, Final
 from plimsoll.compaction.drive import AsyncSummarizer, checked
 from plimsoll.conversations.content import ContentReader, RequestContent
 from plimsoll.conversations.conversation import HostConversation, Prepared, stateless
-from plimsoll.conversations.inner import TOOLS_TOKENS, as_given
+from plimsoll.conversations.inner_searches import TOOLS_TOKENS, as_given
 from plimsoll.conversations.prefix import Likeness, Listing, best, likeness, listing
 from plimsoll.conversations.settings import Settings, chosen_policy
 from plimsoll.errors import Closes, PlimsollError, StoreError

@@ -11,7 +11,7 @@ from plimsoll.api.fit import fit
 from plimsoll.compaction.drive import AsyncSummarizer
 from plimsoll.compaction.result import Fitted
 from plimsoll.conversations.content import ContentReader
-from plimsoll.conversations.inner import INNER_TOOLS
+from plimsoll.conversations.inner_searches import INNER_TOOLS
 from plimsoll.errors import PlimsollError, SessionNotFound
 from plimsoll.formats.requests import RequestParts
 from plimsoll.light.dataclass import dataclass, field

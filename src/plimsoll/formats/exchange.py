@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from plimsoll.formats.media import media_of
 from plimsoll.formats.rules import RULES
-from plimsoll.formats.served import served_answer, served_call
+from plimsoll.formats.server_tools import served_answer, served_call
 from plimsoll.formats.text_tools import marked_outputs
 from plimsoll.light.dataclass import dataclass, field
 from plimsoll.message import Message, Opaque, Part, Text, ToolCall, ToolResult

@@ -12,7 +12,7 @@ from plimsoll.recall.index import RECORD
 from plimsoll.records.values import Compaction
 from plimsoll.report.figures import number, pluralize, share, when
 from plimsoll.report.inspection import grouped
-from plimsoll.report.neutral import neutral, one_line
+from plimsoll.report.safe_text import neutral, one_line
 from plimsoll.session.session import Session
 from plimsoll.truncation.boundaries import head_end
 

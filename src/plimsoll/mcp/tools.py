@@ -13,7 +13,7 @@ from plimsoll.mcp.answers import compaction_lines, memory_lines, preview_lines, 
 from plimsoll.mcp.sessions import ServedSessions
 from plimsoll.policy.validation import short_repr
 from plimsoll.report.figures import number
-from plimsoll.report.neutral import one_line
+from plimsoll.report.safe_text import one_line
 from plimsoll.session.session import Session
 
 Run: TypeAlias = Callable[[ServedSessions, dict[str, Any]], str]

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from plimsoll.conversations.conversation import Prepared
 from plimsoll.conversations.conversations import Conversations
-from plimsoll.conversations.inner import INNER_TOOLS
+from plimsoll.conversations.inner_searches import INNER_TOOLS
 from plimsoll.errors import ErrorCatcher
 from plimsoll.formats.overflow import Overflow
 from plimsoll.formats.requests import ROUTES, parts_of
@@ -20,8 +20,8 @@ from plimsoll.formats.wire import object_in
 from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.message import FormatName
 from plimsoll.proxy.gate import MARGIN_TOKENS, Gate, Track, may_hold_media
-from plimsoll.proxy.links import ResponseLinks
 from plimsoll.proxy.reply import Reply
+from plimsoll.proxy.response_ids import ResponseLinks
 from plimsoll.proxy.rounds import Rounds
 
 READ_AT_ONCE_BYTES_MAX: Final = 48 * 1024

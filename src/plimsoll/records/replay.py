@@ -18,7 +18,7 @@ from plimsoll.compaction.settle import Sending, is_ready, unanswered
 from plimsoll.compaction.tally import RESTING_MESSAGES, Tally
 from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.formats.format import Format
-from plimsoll.formats.served import served_ids
+from plimsoll.formats.server_tools import served_ids
 from plimsoll.light.dataclass import dataclass, field, replace
 from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.message import Message, Wire

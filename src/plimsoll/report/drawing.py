@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TextIO, TypeAlias
 from unicodedata import combining, east_asian_width
 
 from plimsoll.light.named_tuple import NamedTuple
-from plimsoll.report.neutral import one_line
+from plimsoll.report.safe_text import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -10,7 +10,7 @@ from itertools import accumulate, pairwise
 from plimsoll.light.brief import pluralize
 from plimsoll.report.figures import number, share, when
 from plimsoll.report.inspection import Inspection
-from plimsoll.report.neutral import neutral, one_line
+from plimsoll.report.safe_text import neutral, one_line
 from plimsoll.report.story import Mark, Point, Story, Strip
 from plimsoll.report.weights import Weight
 

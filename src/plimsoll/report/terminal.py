@@ -9,7 +9,7 @@ from plimsoll.light.brief import pluralize
 from plimsoll.report.drawing import Drawn, Table, Words
 from plimsoll.report.figures import number, share
 from plimsoll.report.inspection import grouped
-from plimsoll.report.neutral import neutral, one_line
+from plimsoll.report.safe_text import neutral, one_line
 
 if TYPE_CHECKING:
     from plimsoll.compaction.result import Report

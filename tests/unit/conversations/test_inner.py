@@ -9,7 +9,7 @@ import pytest
 
 from plimsoll.conversations.conversation import HostConversation, Prepared
 from plimsoll.conversations.conversations import Conversations
-from plimsoll.conversations.inner import ROUNDS_MAX, as_given
+from plimsoll.conversations.inner_searches import ROUNDS_MAX, as_given
 from plimsoll.errors import StoreUnusable
 from plimsoll.formats.overflow import Overflow
 from plimsoll.proxy.flow import Asked, Flow

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from loopback import agent
-from plimsoll.conversations.inner import INNER_TOOLS
+from plimsoll.conversations.inner_searches import INNER_TOOLS
 from plimsoll.formats.inner_calls import BETWEEN, joined, total
 from plimsoll.proxy.reply import WHOLE_SIZE_BYTES_MAX
 from plimsoll.proxy.rounds import Rounds

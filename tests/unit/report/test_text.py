@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from plimsoll.light.brief import pluralize
 from plimsoll.report.figures import number, share, size, when
-from plimsoll.report.neutral import json_safe, neutral, one_line
+from plimsoll.report.safe_text import json_safe, neutral, one_line
 
 DIRECTIONS = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 ANY_TEXT = st.text(st.characters(exclude_categories=())) | st.text("\x1b\x07\u202e\ud800\U000e0041\n\tä[0m")

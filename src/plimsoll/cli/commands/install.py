@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from plimsoll.cli.options import add_store, flag, option, tokens
 from plimsoll.cli.output import WrongUsage, emit, note, print_json, say
 from plimsoll.hooks import install
-from plimsoll.report.neutral import neutral
+from plimsoll.report.safe_text import neutral
 
 TOOLS = ("claude-code", "codex")
 

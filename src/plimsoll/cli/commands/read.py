@@ -8,7 +8,7 @@ import sys
 import plimsoll
 from plimsoll.cli.options import add_name, count, option, whole
 from plimsoll.cli.output import emit, print_json
-from plimsoll.report.neutral import neutral
+from plimsoll.report.safe_text import neutral
 
 
 def add(parser: argparse.ArgumentParser) -> None:

@@ -17,7 +17,7 @@ from plimsoll.errors import FormatError, PlimsollError
 from plimsoll.hooks.watching import WatchedSession, look, newest_of
 from plimsoll.report.drawing import Drawn
 from plimsoll.report.figures import number, share
-from plimsoll.report.neutral import one_line
+from plimsoll.report.safe_text import one_line
 from plimsoll.report.terminal import line, table
 
 STEP_S = 1.0

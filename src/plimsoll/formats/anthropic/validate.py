@@ -17,7 +17,7 @@ from plimsoll.formats.checks import Answers, Findings, check_fields, check_tool_
 from plimsoll.formats.format import SystemText, Violation
 from plimsoll.formats.ids import SAFE
 from plimsoll.formats.rules import RULES
-from plimsoll.formats.served import answered_in, called_in
+from plimsoll.formats.server_tools import answered_in, called_in
 from plimsoll.formats.wire import kind_of
 from plimsoll.message import Wire
 

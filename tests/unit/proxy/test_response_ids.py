@@ -9,9 +9,9 @@ import pytest
 
 from plimsoll.conversations.conversation import HostConversation
 from plimsoll.conversations.conversations import Conversations
-from plimsoll.proxy import links
+from plimsoll.proxy import response_ids
 from plimsoll.proxy.flow import READ_AT_ONCE_BYTES_MAX, Asked, Flow
-from plimsoll.proxy.links import ResponseLinks
+from plimsoll.proxy.response_ids import ResponseLinks
 
 FOUND = [{"type": "function_call_output", "call_id": "c", "output": "lease \U0001f600"}]
 KEY = ("Bearer", "sk-of-one-client")
@@ -64,7 +64,7 @@ def test_a_response_of_the_same_id_takes_the_place_of_the_one_before() -> None:
 )
 def test_the_oldest_are_forgotten(name: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Their number and size are bounded."""
-    monkeypatch.setattr(links, name, most)
+    monkeypatch.setattr(response_ids, name, most)
     known = ResponseLinks()
     for number in range(4):
         known.note(KEY, f"r{number}", "last", FOUND)
@@ -74,7 +74,7 @@ def test_the_oldest_are_forgotten(name: str, most: int, monkeypatch: pytest.Monk
 
 def test_ids_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """A provider's ids may be of any length, and what is kept of them all is bounded."""
-    monkeypatch.setattr(links, "LINKS_SIZE_BYTES_MAX", 10_000)
+    monkeypatch.setattr(response_ids, "LINKS_SIZE_BYTES_MAX", 10_000)
     known = ResponseLinks()
     for number in range(20):
         known.note(KEY, f"{number}" + "s" * 4_000, f"{number}" + "u" * 4_000)
