@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from base64 import b64decode
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
 import plimsoll
+from generated import PNG
 
 pytest.importorskip("pydantic_ai", reason="pydantic-ai is not installed: make test-frameworks")
 
 from pydantic_ai import Agent
 from pydantic_ai.exceptions import ModelHTTPError
 from pydantic_ai.messages import (
+    BinaryContent,
+    FilePart,
     ImageUrl,
     ModelRequest,
     ModelResponse,
@@ -174,6 +178,23 @@ def test_responses_are_read_back() -> None:
 
     assert made.parts == [thinking, TextPart("long [cut]"), call]
     assert made.model_name == "m"
+
+
+def test_pictures_of_tools_and_models_are_counted_and_come_back() -> None:
+    """A picture that a tool returned, or the model made, is counted as one, and is the same object where the text beside it is cut."""
+    picture = BinaryContent(b64decode(PNG), media_type="image/png")
+    shown = ModelRequest(parts=[ToolReturnPart("look", ["volts " * 50, picture], tool_call_id="c1")])
+    made = ModelResponse(parts=[FilePart(picture), TextPart("volts " * 50)])
+    for message in (shown, made):
+        [wire] = PydanticDialect().wires(message)
+        drawn = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}
+        assert drawn in wire["content"]
+        cut = [block if block == drawn else {"type": "text", "text": "volts [cut]"} for block in wire["content"]]
+        [part, *others] = PydanticDialect().built({**wire, "content": cut}, message).parts
+        assert [part.content, *(other.content for other in others)] in (
+            [["volts [cut]", picture]],
+            [picture, "volts [cut]"],
+        )
 
 
 def test_pictures_and_retries() -> None:

@@ -20,10 +20,12 @@ try:
     from pydantic_ai.exceptions import RetryModelRequest
     from pydantic_ai.messages import (
         BinaryContent,
+        FilePart,
         ImageUrl,
         ModelMessage,
         ModelRequest,
         ModelResponse,
+        RetryFeedbackPart,
         RetryPromptPart,
         SystemPromptPart,
         TextPart,
@@ -38,7 +40,7 @@ except ImportError as error:
     raise MissingExtra("pydantic-ai", needed_for="plimsoll.adapters.pydantic_ai") from error
 
 from plimsoll.adapters.calls import Managed, ModelCall, Wire, overflow_of, usage
-from plimsoll.adapters.parts import call_piece, function_tool, image_block, text_block
+from plimsoll.adapters.parts import call_piece, file_block, function_tool, image_block, result_piece, text_block
 from plimsoll.formats.wire import object_in
 
 
@@ -81,10 +83,12 @@ def _part(part: Any) -> Wire:
             said = part.content
             return {"role": "user", "content": said if isinstance(said, str) else [_block(item) for item in said]}
         case ToolReturnPart():
-            return {"role": "tool", "tool_call_id": part.tool_call_id, "content": part.model_response_str()}
+            text = part.model_response_str()
+            content = [*([text_block(text)] if text else []), *map(_block, part.files)] if part.files else text
+            return result_piece(part.tool_call_id, content)
         case RetryPromptPart() if part.tool_name is not None:
             return {"role": "tool", "tool_call_id": part.tool_call_id, "content": part.model_response()}
-        case RetryPromptPart():
+        case RetryPromptPart() | RetryFeedbackPart():
             return {"role": "user", "content": part.model_response()}
         case _:
             return {"role": "user", "content": repr(part)}
@@ -96,8 +100,8 @@ def _block(item: Any) -> Wire:
             return text_block(item)
         case ImageUrl():
             return image_block(item.url)
-        case BinaryContent() if item.is_image:
-            return image_block(item.data_uri)
+        case BinaryContent():
+            return image_block(item.data_uri) if item.is_image else file_block(None, item.data_uri)
         case _:
             return text_block(getattr(item, "content", None) or getattr(item, "url", None) or type(item).__name__)
 
@@ -111,7 +115,7 @@ def _said(message: ModelResponse) -> Wire:
         for part in message.parts
         if isinstance(part, ToolCallPart)
     ]
-    blocks = [{"type": "thinking", "thinking": _other(part)} for part in others]
+    blocks = list(map(_other, others))
     content: Any = "\n\n".join(texts)
     if blocks:
         content = [*blocks, *(text_block(text) for text in texts if text)]
@@ -122,8 +126,10 @@ def _signature(part: ToolCallPart) -> object:
     return (part.provider_details or {}).get("thought_signature")
 
 
-def _other(part: Any) -> str:
-    return part.content if isinstance(part, ThinkingPart) else repr(part)
+def _other(part: Any) -> Wire:
+    if isinstance(part, FilePart):
+        return _block(part.content)
+    return {"type": "thinking", "thinking": part.content if isinstance(part, ThinkingPart) else repr(part)}
 
 
 def _changed(wire: Wire, origin: ModelRequest) -> Any:
@@ -131,7 +137,7 @@ def _changed(wire: Wire, origin: ModelRequest) -> Any:
     if wire["role"] == "tool":
         for part in origin.parts:
             if isinstance(part, ToolReturnPart) and part.tool_call_id == wire["tool_call_id"]:
-                return replace(part, content=wire["content"])
+                return replace(part, content=_read(wire["content"], part.files))
     users = [part for part in origin.parts if isinstance(part, UserPromptPart)]
     if wire["role"] == "user" and len(users) == 1:
         return replace(users[0], content=_read(wire["content"], users[0].content))
@@ -170,9 +176,10 @@ def _response(wire: Wire, origin: ModelResponse | None) -> ModelResponse:
     content = wire.get("content") or ""
     asked = {call["id"]: call["function"] for call in wire.get("tool_calls") or ()}
     before = [] if origin is None else list(origin.parts)
-    blocks = [] if isinstance(content, str) else [block.get("thinking") for block in content]
     parts: list[Any] = [
-        part for part in before if not isinstance(part, TextPart | ToolCallPart) and _other(part) in blocks
+        part
+        for part in before
+        if not isinstance(part, TextPart | ToolCallPart) and not isinstance(content, str) and _other(part) in content
     ]
     if text := _text(content):
         parts.append(TextPart(content=text))
