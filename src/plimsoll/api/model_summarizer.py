@@ -101,7 +101,14 @@ def _completion_text(completion: Any) -> str:
     refusal = getattr(choice.message, "refusal", None)
     if refusal:
         raise NoSummary(f"it refuses: {refusal}")
-    return usable(getattr(choice.message, "content", None) or "", choice.finish_reason)
+    return usable(_said(getattr(choice.message, "content", None)), choice.finish_reason)
+
+
+def _said(content: Any) -> str:
+    """The text of a message. Compatible endpoints also send it in parts."""
+    if isinstance(content, list):
+        return "".join(str(part["text"]) for part in content if isinstance(part, dict) and "text" in part)
+    return content or ""
 
 
 def _stream_text(chunks: list[Any]) -> str:

@@ -146,7 +146,8 @@ class SummaryWriter:
         prose = quoted(supported)
         left, room = omitted_words(ledger.words, prose), self.room
         for _ in range(SHORTEN_ROUNDS_MAX):
-            carried = self._carried(left, int(room * REPEATED_SHARE))
+            share = int(room * REPEATED_SHARE)
+            carried = self._carried(left, max(share, room - counter.upper(prose) - share))
             rest = room - counter.upper(carried)
             text = carried + completed(prose, ledger, tokens_max=rest, counter=counter, language=language, shown=shown)
             if not text.strip():
@@ -210,9 +211,9 @@ class SummaryWriter:
         """Text of earlier summaries that is not in the ledger's facts, cut to its share of the room."""
         if not words or tokens_max <= 0:
             return ""
-        view = self.view
-        cut = cut_text(words, tokens_max=tokens_max - 1, counter=view.counter, keep="both", language=view.language)
-        return f"{cut.text}\n"
+        from plimsoll.summary.condense import condensed  # noqa: PLC0415 - only where there are such texts
+
+        return f"{condensed(words, tokens_max=tokens_max - 1, counter=self.view.counter)}\n"
 
     def _numbers(self, ledger: Ledger) -> tuple[int, int] | None:
         """The message numbers for a summary's last line. None if the frame states them or they belong to another history."""

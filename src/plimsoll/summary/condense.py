@@ -46,6 +46,8 @@ _SHORT_FORMS_MIN = 5
 
 _LEGEND_FACTOR = 5.0
 _OPENERS, _CLOSERS = "([{（【《“", ")]}）】》”"
+_BREAK = regex(r"[;；。！？]|[.!?](?= )|[}\])],")
+_LONG_CHARS = 320
 _GAP = " …"
 _PIECE_CHARS_MIN = 6
 _ASIDE_CHARS_MAX = 24
@@ -160,7 +162,21 @@ def _explains(part: str, text: str, words: Mapping[str, int]) -> bool:
 
 
 def statements(line: str) -> Iterator[str]:
-    """Split a line, outside of brackets and quotations, after sentences and semicolons and before a last arrow."""
+    """Split a line, outside of brackets and quotations, after sentences and semicolons and before a last arrow.
+
+    What is long, as JSON on one line and text behind a bracket that never closes, is split inside of them, too.
+    """
+    for part in _outer_statements(line):
+        start = 0
+        for found in _BREAK.finditer(part) if len(part) > _LONG_CHARS else ():
+            if found.end() - start >= _PIECE_CHARS_MIN:
+                yield part[start : found.end()]
+                start = found.end()
+        if part[start:].strip():
+            yield part[start:]
+
+
+def _outer_statements(line: str) -> Iterator[str]:
     start = depth = 0
     is_quoted, has_pairs = False, line.count('"') % 2 == 0
     arrow = line.rfind("→") if len(line) - line.rfind("→") <= _ASIDE_CHARS_MAX else -1

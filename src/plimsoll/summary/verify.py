@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from plimsoll.light.brief import pluralize
@@ -41,16 +42,32 @@ _TEXT_CHARS_MAX = 2_000_000  # bounds the time to clean and count
 _OPENING_CHARS = 240  # longer than every phrase below
 
 _REFUSALS = (
-    "i'm sorry, but", "i am sorry, but", "i'm sorry, i can", "i can't assist", "i cannot assist", "i can't help",
-    "i cannot help", "i can't provide", "i cannot provide", "i'm unable to", "i am unable to", "as an ai", "i won't be able",
-    "there is no conversation", "no conversation was provided", "please provide the", "抱歉，我", "对不起，我", "我无法",
-    "我不能", "作为一个ai", "作为ai", "请提供",
+    "i'm sorry", "i am sorry", "sorry, ", "i apologi", "i can't", "i cannot", "i won't", "i'm unable", "i am unable",
+    "i'm not able", "i am not able", "i do not have", "i don't have", "i must decline", "unfortunately, i", "as an ai",
+    "as a language model", "there is no conversation", "no conversation was provided", "please provide the",
+    "抱歉", "很抱歉", "非常抱歉", "对不起", "我无法", "我不能", "我没有", "作为一个ai", "作为ai", "请提供",
+    "申し訳", "죄송", "lo siento", "désolé", "je suis désolé", "es tut mir leid", "desculpe", "mi dispiace",
 )  # fmt: skip
 _ERRORS = (
     "error:", "error code", "traceback (most recent", "internal server error", "rate limit", "bad gateway",
     "service unavailable", "context length", "context_length_exceeded", "invalid api key", "unauthorized",
     "<!doctype html", "<html", '{"error"', "timed out",
 )  # fmt: skip
+
+_REASONING = regex(r"\s*<(think|thinking|reasoning|analysis|scratchpad)>(?:.*?</\1>|.*)", re.DOTALL | re.IGNORECASE)
+_FENCED = regex(r"(`{3,}|~{3,})[^\n`]{0,20}\n((?:(?!\1).*\n)*)\1")
+_LEAD_IN = regex(
+    r"(?:(?:sure|certainly|of course|okay|absolutely)\b|here(?:'s| is)|below is|the following is|i(?:'ve| have) )"
+    r"[^\n]{0,120}\b(?:summary|record|update)[^\n]{0,60}[:.!]\n"
+    r"|(?:好的|当然|以下|下面|这是)[^\n]{0,40}(?:摘要|总结|记录)[^\n]{0,20}[：:。！]\n",
+    re.IGNORECASE,
+)
+_LEAD_OUT = regex(
+    r"\n[\s*_>-]{0,4}(?:let me know|feel free|i hope this|would you like me|is there anything|如需|如果需要|请告诉我|希望对)"
+    r"[^\n]{0,200}\Z",
+    re.IGNORECASE,
+)
+"""What a model says around its summary, in a fence as well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,10 +85,10 @@ def accept(text: str, *, tokens_max: int, input_tokens: int, counter: TokenCount
     """
     if len(text) > _TEXT_CHARS_MAX:
         return Rejection(reason="too_long", detail=pluralize(len(text), "character"))
-    cleaned = "\n".join(clean(raw).rstrip() for raw in text.split("\n")).strip()
+    cleaned = _bare("\n".join(clean(raw).rstrip() for raw in text.split("\n")).strip())
     if sum(map(str.isalnum, cleaned)) < 2:
         return Rejection(reason="empty", detail="no words")
-    opening = cleaned[:_OPENING_CHARS].casefold().replace("\u2019", "'")
+    opening = cleaned[:_OPENING_CHARS].casefold().replace("\u2019", "'").lstrip('*_#>"“ ')
     for reason, phrases in (("refusal", _REFUSALS), ("error_text", _ERRORS)):
         found = next((phrase for phrase in phrases if opening.startswith(phrase)), None)
         if found is not None:
@@ -82,6 +99,19 @@ def accept(text: str, *, tokens_max: int, input_tokens: int, counter: TokenCount
     if tokens > tokens_max:
         return Rejection(reason="too_long", detail=f"{pluralize(tokens, 'token')}, {tokens_max:,} allowed")
     return cleaned
+
+
+def _bare(text: str) -> str:
+    """The summary in an answer: without reasoning before it, a fence around it, and words to the reader at both ends."""
+    text = text.rpartition("</think>")[2].strip()
+    found = _REASONING.match(text)
+    text = text[found.end() :].strip() if found else text
+    lead = _LEAD_IN.match(text)
+    text = text[lead.end() :].strip() if lead else text
+    out = _LEAD_OUT.search(text, max(0, len(text) - _OPENING_CHARS))
+    text = text[: out.start()].strip() if out else text
+    fenced = _FENCED.fullmatch(text)
+    return fenced[2].strip() if fenced else text
 
 
 def missing_facts(ledger: Ledger, text: str, shown: str = "", share_min: float = SHARE_MIN) -> list[Fact]:

@@ -80,6 +80,9 @@ ANSWERS: list[tuple[str, str, Any, str]] = [
     ("openai", "null message", chat(choices=[{"index": 0, "finish_reason": "stop", "message": None}]), "empty"),
     ("openai", "null content", chat(content=None), "empty"),
     ("openai", "blank content", chat(content=" \n"), "empty"),
+    ("openai", "no parts", chat(content=[]), "empty"),
+    ("openai", "reasoning alone", chat(content="<think>Crate by crate, I"), "empty"),
+    ("openai", "a refusal in Chinese", chat(content="很抱歉，我无法协助完成这个请求。"), "refusal"),
     ("openai", "an error with status 200", error("overloaded"), "overloaded"),
     ("openai", "a page", b"<html>502 Bad Gateway</html>", ""),
     ("openai", "not JSON", b"{", ""),
@@ -224,3 +227,13 @@ def test_the_second_attempt_is_used(server: Server, api: str, first: Any) -> Non
     made = fitted(server, api, first, chat() if api == "openai" else message())
     assert made.report.stage == "model"
     assert TEXT in str(made.messages)
+
+
+@pytest.mark.parametrize(
+    "content", [[{"type": "text", "text": TEXT}], f"<think>Hm.</think>\n\n{TEXT}", f"Here is the summary:\n\n{TEXT}"]
+)
+def test_an_answer_in_another_shape_is_used(server: Server, content: Any) -> None:
+    """In parts, behind its reasoning, or with an introduction, as compatible endpoints send it."""
+    made = fitted(server, "openai", chat(content=content))
+    assert made.report.stage == "model"
+    assert made.report.summary.split("\n")[0] == TEXT
