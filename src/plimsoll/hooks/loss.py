@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from math import ceil
 
-from plimsoll.api.evaluation.matching import is_near
+from plimsoll.api.evaluation.matching import is_in, is_near
 from plimsoll.hooks.notes import write
 from plimsoll.hooks.state import FileState
 from plimsoll.light.regex import regex
@@ -36,7 +36,6 @@ _PLACES_MAX = 500
 """Places of one word that are looked at, so that a text that repeats itself takes no longer than another."""
 
 _WINDOW_WORDS_MIN, _WINDOW_FACTOR = 12, 2.5
-_SIDE = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
 
 
 class HeldText:
@@ -53,19 +52,7 @@ class HeldText:
     def has(self, value: str) -> bool:
         """Whether the text has this value, not as a part of a longer word."""
         value = " ".join(value.lower().split())
-        if not value:
-            return True
-        at, tries = self._flat.find(value), 0
-        while at >= 0 and tries < _PLACES_MAX:
-            tries += 1
-            end = at + len(value)
-            before, after = self._flat[at - 1 : at], self._flat[end : end + 1]
-            if not (before in _SIDE and value[0] in _SIDE and before) and not (
-                after in _SIDE and value[-1] in _SIDE and after
-            ):
-                return True
-            at = self._flat.find(value, at + 1)
-        return False
+        return not value or is_in(value, self._flat, _PLACES_MAX)
 
     def has_path(self, path: str) -> bool:
         """Whether the text names a file, by its path or the end of it: summaries are written from the project's folder."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -67,7 +68,7 @@ class Haystack:
 
     def _has(self, answer: str) -> bool:
         needle = normal(answer)
-        return bool(needle) and any(_is_in(needle, text) for text in self._normal)
+        return bool(needle) and any(is_in(needle, text) for text in self._normal)
 
     def _covers(self, probe: Probe) -> bool:
         needed = frozenset(probe.terms)
@@ -81,14 +82,14 @@ class Haystack:
         return any(is_near(places, reach, least) for places in found)
 
 
-def _is_in(needle: str, text: str) -> bool:
-    """Whether it occurs at the borders of words."""
+def is_in(needle: str, text: str, tries_max: int = sys.maxsize) -> bool:
+    """Whether it occurs at the borders of words; both are in lower case. Only its first `tries_max` places are looked at."""
     at = text.find(needle)
-    while at >= 0:
+    while at >= 0 and tries_max > 0:
         end = at + len(needle)
         if not _joined(text[at - 1 : at], needle[0]) and not _joined(needle[-1], text[end : end + 1]):
             return True
-        at = text.find(needle, at + 1)
+        at, tries_max = text.find(needle, at + 1), tries_max - 1
     return False
 
 
