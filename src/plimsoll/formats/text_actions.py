@@ -74,7 +74,8 @@ def action_in(text: str) -> TextCall | None:
 
 def demands_output(text: str) -> bool:
     """Whether an answer is written for a program, which sends back what its action gave: a person would not be answered so."""
-    if ":" not in text and not text.rstrip().endswith((">", "}", "```")):  # which spares most talk the patterns
+    is_labelled = ":" in text and "action" in text.lower()
+    if not is_labelled and not text.rstrip().endswith((">", "}", "```")):  # which spares most talk the patterns
         return False
     end = text[-_SEARCHED_CHARS:]
     if _CALL_TAGS.search(text[-_END_TAG_CHARS:]) is not None:

@@ -105,10 +105,12 @@ class Clause(NamedTuple):
     """A candidate statement: its short form and the words that carry its information, with what each is worth."""
 
     text: str
+    """A short answer has its question in front."""
     speaker: str
     order: tuple[int, ...]
     words: dict[str, float]
     factor: float
+    """First-person events with a time are what people ask about later; praise and questions hardly are."""
     subject: str = ""
     """The clause before it, shortened, where its own subject is a pronoun."""
 
@@ -126,72 +128,57 @@ class _Short(NamedTuple):
     says_something: bool
 
 
-class _Piece(NamedTuple):
-    """A clause before its words are weighed."""
-
-    short: _Short
-    shown: str
-    """Its text, a short answer behind its question."""
-    speaker: str
-    order: tuple[int, ...]
-    factor: float
-    """First-person events with a time are what people ask about later; praise and questions hardly are."""
-    subject: str
-
-
 def clauses(facts: Sequence[Fact], talk: Talk | None = None, places: Iterable[int] | None = None) -> list[Clause]:
     """The clauses of these chat facts that say something, in order, each shortened; all of them where none does. Linear.
 
     With `places`, only those of the facts there. `talk` is what `listen` made of the facts.
     """
     talk = talk or listen(facts)
-    pieces = list(_pieces(facts, talk, range(len(facts)) if places is None else places))
-    telling = [piece for piece in pieces if piece.short.says_something] or pieces
-    made: list[Clause] = []
+    found = list(_clauses(facts, talk, range(len(facts)) if places is None else places))
     known = talk.worths
-    for piece in telling:
-        words = {word: known[word] if word in known else talk.worth(word) for word in piece.short.words}
-        for word in piece.short.names:
+    made: list[Clause] = []
+    for short, clause in [pair for pair in found if pair[0].says_something] or found:
+        words = clause.words
+        for word in short.words:
+            words[word] = known[word] if word in known else talk.worth(word)
+        for word in short.names:
             if word in words:
                 words[word] += _NAMED
-        made.append(Clause(piece.shown, piece.speaker, piece.order, words, piece.factor, piece.subject))
+        made.append(clause)
     return made
 
 
-def _pieces(facts: Sequence[Fact], talk: Talk, places: Iterable[int]) -> Iterator[_Piece]:
+def _clauses(facts: Sequence[Fact], talk: Talk, places: Iterable[int]) -> Iterator[tuple[_Short, Clause]]:
+    """The clauses of the facts at these places, whose words are not weighed yet, with what each says by itself."""
     callings, shortens = talk.callings, is_english([fact.text for fact in facts])
     shortened = partial(_shortened, callings=callings, shortens=shortens)
     for place in places:
         fact, asker = facts[place], talk.asked[place]
-        speaker = speaker_of(fact)
+        text, state, speaker = fact.text, fact.state, speaker_of(fact)
         # An earlier summary chose what was read back from it, which has lost its `I` there.
-        is_kept = is_recalled(fact) and not fact.text.startswith("[")
-        is_first_person = is_kept or (_FIRST_PERSON.search(fact.text) is not None if shortens else _tells_of_self(fact))
+        is_kept = is_recalled(fact) and not text.startswith("[")
+        is_first_person = is_kept or (_FIRST_PERSON.search(text) is not None if shortens else _tells_of_self(fact))
+        told = SIGNS["first"] * is_first_person + SIGNS["recalled"] * is_kept + SIGNS["list"] * (state == LIST)
         asked = shortened(_asked(facts, asker)) if asker >= 0 else ""
-        parts = _parts(fact.text)
-        for clause, raw in enumerate(parts):
-            is_question = raw.rstrip().endswith(ASKS) or (fact.state == "question" and raw == fact.text)
+        parts = _parts(text)
+        for at, raw in enumerate(parts):
             short = _read(raw, callings, shortens=shortens)
-            if short.text:
-                shown = short.text
-                answers = bool(asked) and clause == 0
-                if answers and not is_question and (_is_short(shown) or _ELLIPSIS.match(raw) is not None):
-                    shown = _with_question(shown, asked)
-                signs = (
-                    SIGNS["first"] * is_first_person,
-                    short.sign,
-                    SIGNS["question"] * is_question,
-                    SIGNS["answers"] * (answers and speaker != "user"),
-                    SIGNS["recalled"] * is_kept,
-                    SIGNS["list"] * (fact.state == LIST),
-                )
-                subject = ""
-                # A value of what it does not name: "It cost £42".
-                if has_digit(short.text) and _REFERS.match(raw.lstrip()):
-                    before = shortened(parts[clause - 1] if clause else _sentence_before(facts, place))
-                    subject = before if len(before) <= _SUBJECT_CHARS_MAX else ""
-                order = (fact.position, place, clause)
-                yield _Piece(short, shown, speaker, order, exp(sum(signs)), subject)
+            shown = short.text
+            if not shown:
+                continue
+            is_question = raw.rstrip().endswith(ASKS) or (state == "question" and raw == text)
+            answers = bool(asked) and at == 0
+            if answers and not is_question and (_is_short(shown) or _ELLIPSIS.match(raw) is not None):
+                shown = _with_question(shown, asked)
+            sign = (
+                told + short.sign + SIGNS["question"] * is_question + SIGNS["answers"] * (answers and speaker != "user")
+            )
+            subject = ""
+            # A value of what it does not name: "It cost £42".
+            if has_digit(short.text) and _REFERS.match(raw.lstrip()):
+                before = shortened(parts[at - 1] if at else _sentence_before(facts, place))
+                subject = before if len(before) <= _SUBJECT_CHARS_MAX else ""
+            yield short, Clause(shown, speaker, (fact.position, place, at), {}, exp(sign), subject)
 
 
 def _sentence_before(facts: Sequence[Fact], place: int) -> str:

@@ -25,6 +25,7 @@ from plimsoll.summary.names_zh import (
     introduced,
     may_ask,
     one_of,
+    says,
 )
 
 if TYPE_CHECKING:
@@ -313,7 +314,7 @@ def _runs_of(text: str, *, whole: bool) -> tuple[tuple[str, bool], ...]:
     Each with whether it says something when it is short.
     """
     found: list[tuple[str, bool]] = []
-    start = end = before = -1
+    start, end, before, only = -1, -1, -1, ""  # `only` is the short form of a run of one clause
     at, may = 0, may_ask(text)
     parts = [*_CLAUSE_AND_STOP.split(text), ""]
     for piece, stop in zip(parts[::2], parts[1::2], strict=True):
@@ -326,11 +327,12 @@ def _runs_of(text: str, *, whole: bool) -> tuple[tuple[str, bool], ...]:
             joins and not particular and "你" in piece
         )
         if start >= 0 and (not tells or not joins or to - start > _ANSWER_CHARS_MAX):
-            found.append(_run(text[start:end]))
+            found.append(_run(text[start:end], only))
             start = -1
         if tells and joins:
+            only = short if start < 0 else ""
             if start < 0 and before >= 0 and not whole and to - at <= _FRAGMENT_CHARS_MAX:
-                start = before
+                start, only = before, ""
                 found.pop()
             start, end, before = (at if start < 0 else start), to, -1
         elif tells:
@@ -338,13 +340,14 @@ def _runs_of(text: str, *, whole: bool) -> tuple[tuple[str, bool], ...]:
         before = at if tells and not joins and stop != "。" else -1
         at = to + len(stop)
     if start >= 0:
-        found.append(_run(text[start:end]))
+        found.append(_run(text[start:end], only))
     return tuple(found)
 
 
-def _run(text: str) -> tuple[str, bool]:
-    short = shorten(text)
-    return short, _says_something(short)
+def _run(text: str, only: str) -> tuple[str, bool]:
+    """Several clauses together, or the `only` one, which says something."""
+    short = only or shorten(text)
+    return short, bool(only) or _says_something(short)
 
 
 def _runs(question: str) -> list[str]:
@@ -365,11 +368,9 @@ def _says_something(short: str, *, may_be_particular: bool = True) -> bool:
         return False
     if may_be_particular and _FACTUAL.search(short):
         return True
-    if len(short) > 8:
-        return len(NOISE.sub("", short)) >= 2
-    if "你" in short or _KNOWN.search(short) is not None or _PRAISE.search(short) is not None:
+    if len(short) <= 8 and ("你" in short or _KNOWN.search(short) is not None or _PRAISE.search(short) is not None):
         return False
-    return len(NOISE.sub("", short)) >= 2
+    return says(short)
 
 
 def _factor(said: _Said) -> float:

@@ -135,6 +135,8 @@ def divided(text: str) -> list[str]:
         elif header >= 0:
             cuts += [header, found.end()] if recognise(text[header : found.end()]) is not None else []
             header = -1
+    if len(cuts) == 1:
+        return [text]
     parts = (text[start:end] for start, end in pairwise([*cuts, len(text)]))
     return [part for part in parts if part.strip()] or [text]
 

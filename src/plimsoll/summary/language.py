@@ -36,6 +36,6 @@ def language_of(messages: Iterable[Message], wanted: Wanted = "auto") -> Languag
     if sample.isascii():
         return "en"
     han = han_chars(sample)
-    if han > len(sample) * CHINESE_SHARE:  # then there are too few letters to count them
-        return "zh"
+    if not han or han > len(sample) * CHINESE_SHARE:  # the letters need not be counted
+        return "zh" if han else "en"
     return "zh" if han > sum(map(len, _WORDS.findall(sample))) * CHINESE_SHARE else "en"

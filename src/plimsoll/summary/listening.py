@@ -55,27 +55,28 @@ class Talk(NamedTuple):
     def worth(self, word: str) -> float:
         """What a word is worth; one that only a short form has is rare."""
         known = self.worths.get(word)
-        return known if known is not None else vocabulary.worth(word, 1, len(self.gains))
+        return known if known is not None else vocabulary.worths({word: 1}, len(self.gains))[word]
 
 
 def listen(facts: Sequence[Fact]) -> Talk:
     """Read the words of chat facts, each distinct one once. Linear."""
     parts = [fact.text.lower().split() for fact in facts]
-    heard = {part: (vocabulary.read(part), count) for part, count in Counter(chain.from_iterable(parts)).items()}
+    counts = Counter(chain.from_iterable(parts))
+    heard = dict(zip(counts, map(vocabulary.read, counts), strict=True))
     spread: dict[str, int] = {}
-    for (stems, _), count in heard.values():
+    for (stems, _), count in zip(heard.values(), counts.values(), strict=True):
         for stem in stems:
             spread[stem] = spread.get(stem, 0) + count
-    worths = {stem: vocabulary.worth(stem, min(count, len(facts)), len(facts)) for stem, count in spread.items()}
+    worths = vocabulary.worths(spread, len(facts))
     callings = frozenset(word.casefold() for name in speakers_of(facts) for word in _callings(name))
-    asks = [fact.state == "question" or fact.text.endswith(ASKS) for fact in facts]
-    asked = _asked(facts, asks)
     told = {**worths, **dict.fromkeys(callings, 0.0)}
     worth = {
         part: told[stems[0]] if len(stems) == 1 else sum(map(told.__getitem__, stems))
-        for part, ((stems, _), _) in heard.items()
+        for part, (stems, _) in heard.items()
     }
-    signs = {part: of for part, ((_, of), _) in heard.items() if of}
+    signs = {part: of for part, (_, of) in heard.items() if of}
+    asks = [fact.state == "question" or fact.text.endswith(ASKS) for fact in facts]
+    asked = _asked(facts, asks)
     return Talk(callings, spread, worths, asked, _gains(facts, parts, worth, signs, asked, asks))
 
 

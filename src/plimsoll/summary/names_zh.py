@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from itertools import accumulate
+from itertools import accumulate, compress, count
 from operator import add
 from typing import TYPE_CHECKING
 
@@ -43,10 +43,14 @@ _MAY_ASK = regex(
 )
 """What every find of QUESTION has a part of: most statements have none, and are not searched clause by clause."""
 
-NOISE = regex(
+_NOISE = (
     r"[那它他她你您我们的了呢吗么呀啊吧是在有都还就也要个会能可以没不给这啥]|知道|请问|什么|多少|哪[里儿个些家年]?|谁|几|如何|怎[么样]"
     r"|具体|了解|告诉|一下|大概|需要|时候|记得|清楚|关于|里面|的话|多久|想问|你说"
 )
+NOISE = regex(_NOISE)
+_SAYS = regex(rf"(?s)(?:{_NOISE})*+.(?:{_NOISE})*+.")
+"""Two characters that are no noise, and what stands before them."""
+
 FUNCTION = "的了吗呢么吧呀啊哦这那你您我他她它们有是在都也很就还不谁什哪怎几多过对没想去被把和与给让从到个些"
 ADDRESS = regex(r"\d|[省市区县路街号]")
 NAMED = r"[^\s，。！？,!?、；：:《》【】“”（）()0-9的了吗呢么吧呀啊哦这那你您我他她它们有是在都也很就还不谁哪怎过对没被和与]"
@@ -166,6 +170,11 @@ def may_ask(text: str) -> bool:
     return _MAY_ASK.search(text) is not None
 
 
+def says(text: str) -> bool:
+    """Whether a text has two characters that are no noise."""
+    return _SAYS.match(text) is not None
+
+
 def one_of(names: Sequence[str]) -> re.Pattern[str]:
     """A pattern for any of these names; where several begin at one place, for the first of them."""
     return re.compile("|".join(map(re.escape, names)) or r"(?!)")
@@ -197,9 +206,9 @@ class _Said:
     def __init__(self, whole: str, names: Iterable[str]) -> None:
         self.whole, self.titles = whole, frozenset(_IN_TITLE.findall(whole))
         self._begin: dict[str, list[int]] = {name[:2]: [] for name in names}
-        for at, pair in enumerate(map(add, whole, whole[1:])):
-            if pair in self._begin:
-                self._begin[pair].append(at)
+        pairs = list(map(add, whole, whole[1:]))
+        for at in compress(count(), map(self._begin.__contains__, pairs)):
+            self._begin[pairs[at]].append(at)
 
     def places(self, name: str) -> list[int]:
         """Where a name is."""
@@ -218,7 +227,7 @@ def _generic(name: str, score: int, said: _Said) -> bool:
         return True
     if name in said.titles:
         return False
-    if len(NOISE.sub("", name)) < 2 or not _NO_NAME.isdisjoint(name) or QUESTION.search(name):
+    if not says(name) or not _NO_NAME.isdisjoint(name) or QUESTION.search(name):
         return True
     if name[-2:] in COMMON_ATTRIBUTES and len(name) <= 6:
         return True

@@ -26,7 +26,7 @@ _LETTERS = regex(rf"[^\W\d_][\w{MARKS}]*")
 _ENGLISH = frozenset(
     "the and you that it i with my your have not what for this are they we he she i'm it's but of is to".split()
 )
-_ENGLISH_SHARE_MIN, _WORDS_MIN, _TEXTS_MAX = 0.06, 40, 300
+_ENGLISH_SHARE_MIN, _WORDS_MIN, _TEXTS_MAX = 0.06, 40, 100
 """Share of the words of English text that these are at least, the least number of words, and of the newest texts, to tell by."""
 
 

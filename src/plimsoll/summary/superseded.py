@@ -53,6 +53,8 @@ def current(said: Sequence[Fact]) -> Superseded:
 
 def labels_of(text: str) -> tuple[str, ...]:
     """Return the labels of a line of fields such as `[HP 18/22 | Gold: 40]`; none for anything else."""
+    if not any(map(text.__contains__, "|｜;；•·")):  # as in most texts
+        return ()
     fields = _BETWEEN.split(text.strip(" []()【】{}<>*_`"))
     if not _FIELDS_MIN <= len(fields) <= _FIELDS_MAX:
         return ()

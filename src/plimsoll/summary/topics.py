@@ -27,7 +27,7 @@ _TOKENS_EACH = 80
 _EACH_MAX = 3
 """Topics that one message gives at most."""
 
-_READ_MAX = 400
+_READ_MAX = 200
 """Statements that are read for topics, evenly spread."""
 
 _WORDS_MAX = 3

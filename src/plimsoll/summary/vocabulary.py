@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from plimsoll.light.regex import regex
 from plimsoll.summary.kept import kept
-from plimsoll.summary.ledger.sentences import has_digit
+from plimsoll.summary.ledger.sentences import NOT_ASCII, has_digit
 from plimsoll.summary.scripts import MARKS, is_spaceless, terms
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 _WORD = regex(rf"[^\W_][\w{MARKS}'’:.,/$%-]*[\w{MARKS}%]|[^\W_]|\$[0-9.,]+")
 
@@ -222,16 +222,26 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 
-def worth(word: str, spread: int, total: int) -> float:
-    """Rare words and numbers are worth much, words of feeling little."""
-    rare = min(5.0, log((total + 1) / spread))
-    return rare * 0.25 if word in GENERIC else rare + 2.0 if is_number(word) else rare
+def worths(spread: Mapping[str, int], total: int) -> dict[str, float]:
+    """What words are worth by how often each is said in so many statements: rare ones and numbers much, words of feeling little."""
+    rare = {count: min(5.0, log((total + 1) / min(count, total or 1))) for count in set(spread.values())}
+    found = {word: rare[count] for word, count in spread.items()}
+    for word in GENERIC.intersection(found):
+        found[word] *= 0.25
+    for word in [word for word in found if word < _DIGITS_END or word >= NOT_ASCII]:
+        if is_number(word):
+            found[word] += 2.0
+    return found
 
 
 def says_something(words: Sequence[str]) -> bool:
     """Whether a clause has two words of substance, or one and a number."""
     specific = len(words) - sum(map(GENERIC.__contains__, words))
     return specific > 1 or (specific == 1 and any(map(is_number, words)))
+
+
+_DIGITS_END = ":"
+"""Of words in ASCII only numbers and amounts are less."""
 
 
 def is_number(word: str) -> bool:

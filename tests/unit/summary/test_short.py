@@ -12,7 +12,7 @@ from plimsoll.summary.ledger import Ledger, extend
 from plimsoll.summary.ledger.fact import LIST, Fact
 from plimsoll.summary.listening import listen, taken_up
 from plimsoll.summary.rules import render
-from plimsoll.summary.vocabulary import read, says_something, worth
+from plimsoll.summary.vocabulary import read, says_something, worths
 
 
 def fact(text: str, note: str = "Ann") -> Fact:
@@ -80,7 +80,8 @@ def test_who_speaks_of_themselves_is_heard_in_other_languages(word: str) -> None
 
 def test_an_amount_of_money_is_a_number() -> None:
     """Also where its sign stands in front."""
-    assert worth("$400,000", 1, 100) == worth("400,000", 1, 100) > worth("pound", 1, 100)
+    worth = worths({"$400,000": 1, "400,000": 1, "pound": 1}, 100)
+    assert worth["$400,000"] == worth["400,000"] > worth["pound"]
     assert says_something(["offer", "$400,000"])
 
 

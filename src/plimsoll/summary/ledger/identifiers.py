@@ -25,6 +25,9 @@ _WORD = regex(rf"[^{_APART}]+")
 _ASCII_CODE = regex(rf"(?<![^{_APART}])[^{_APART}0-9]*+[0-9][^{_APART}]*")
 """A word with a digit, found without making the others."""
 
+_NUMBERED = regex(r"[^ ,\d]*+\d[^ ,]*")
+"""A word of a row that has a digit: no other is a code."""
+
 _CODE_CHARS_MIN = 3
 _DURATION = regex(r"[0-9.]+(?:ns|us|µs|ms|s|m|h)")
 _QUOTES = ".,;:!?()[]{}<>'\"`*|"
@@ -110,7 +113,7 @@ def from_json(text: str, label: str, position: int, *, is_done: bool = False) ->
             continue
         cut = line(shown, CAPS["identifier"].text_chars_max)
         named = sum([column.endswith(ID_ENDINGS) for column in schema.split(" ")])
-        coded = sum(map(_is_code, cut.replace(",", " ").split(" ", 60)))
+        coded = sum(map(_is_code, _NUMBERED.findall(cut)))
         weight = (1.0 + 0.3 * min(3, named) + 0.25 * min(4, coded)) * (0.4 + 0.6 * spread)
         if not schema:
             weight = _LINE_WEIGHT if _MORE_ROWS in shown else _TABLE_WEIGHT

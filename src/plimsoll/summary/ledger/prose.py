@@ -27,8 +27,8 @@ _CODE_LINE = regex(
 )
 """The start of a line of code, or all of it, in most languages: a comment, tag, assignment or bare call."""
 
-_MARKUP = regex(r"[\n`~*_|:：=(){}\[\];/\\@$<>#—]")
-"""Of a text that begins with a letter and has none of these, all is said: nothing is code, emphasis, a list or a lead-in."""
+_MARKUP = regex(r"[\n`~*_|=(){}\[\];/\\@$<>#—]")
+"""A text that begins with a letter, has none of these and is no lead-in is all said: nothing is code, emphasis or a list."""
 
 _ENDS_CODE = ("{", "}", ";", "(", "[", "=>", "});", "*/", "\\")
 _WORD = regex(r"[^\W\d_][^\W_'’-]+")
@@ -98,7 +98,7 @@ def _without_emphasis(text: str) -> str:
 @kept(4)  # several readers split the same message
 def spoken(text: str) -> tuple[str, ...]:
     """Return the sentences line by line, without markers, emphasis, code and lead-ins."""
-    if text[:1].isalpha() and _MARKUP.search(text) is None:
+    if text[:1].isalpha() and _MARKUP.search(text) is None and not is_lead_in(text.strip()):
         return tuple(sentences(text.strip()))
     found: list[str] = []
     for raw in without_code(text).split("\n"):
@@ -118,7 +118,7 @@ def is_claim(sentence: str) -> bool:
     """Return whether a sentence is a statement: enough words, and not a question, a lead-in or code."""
     if sentence.endswith(("?", "？")) or is_lead_in(sentence) or is_code(sentence):
         return False
-    words = _CODE_SPAN.sub(" code ", sentence)
+    words = _CODE_SPAN.sub(" code ", sentence) if "`" in sentence else sentence
     return len(_WORD.findall(words)) >= _WORDS_MIN or cjk_chars(words) >= _CJK_CHARS_MIN
 
 
@@ -172,7 +172,7 @@ def _is_rule(raw: str) -> bool:
 
 def _is_field(sentence: str) -> bool:
     """Return whether a line is a name with a value, such as `Price: $105`."""
-    found = _FIELD.fullmatch(sentence)
+    found = _FIELD.fullmatch(sentence) if ":" in sentence or "：" in sentence else None
     return found is not None and len(found[1].split()) <= _FIELD_WORDS_MAX and not is_code(sentence)
 
 

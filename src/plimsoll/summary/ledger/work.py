@@ -21,10 +21,10 @@ DONE = frozenset({"completed", "done", "complete", "cancelled", "canceled"})
 """What tools call the status of an item that is no longer open."""
 
 _BOX = regex(r"^\s{0,12}[-*] \[ \] (\S[^\n]{0,240})", re.MULTILINE)
-_NEXT = regex(
-    "next step|remaining|still need|still have to|have yet to|not done yet|still missing|still to do|still todo|still open|not yet"
-    "|todo|follow-up|pending|left to do|下一步|待办|尚未|还需要|剩余"
-)
+_NEXT = (
+    "next step", "remaining", "still need", "still have to", "have yet to", "not done yet", "still missing", "still to do",
+    "still open", "not yet", "todo", "follow-up", "pending", "left to do", "下一步", "待办", "尚未", "还需要", "剩余",
+)  # fmt: skip
 _ITEMS_MAX = 40
 
 
@@ -59,7 +59,7 @@ def from_assistant(text: str, position: int) -> Iterator[Fact]:
 def announces(sentence: str) -> bool:
     """Return whether a sentence names remaining work, which is neither started immediately nor offered."""
     lowered = sentence.lower()
-    if _NEXT.search(lowered) is None:
+    if not any(map(lowered.__contains__, _NEXT)):
         return False
     return len(sentence) > 400 or not (is_filler(sentence) or lowered.startswith("now ") or offers(sentence))
 
