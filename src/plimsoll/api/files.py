@@ -53,7 +53,7 @@ def files_mentioned(
     """
     integer("limit", limit)
     taken = received(messages)
-    found = mentioned(list(decode_received(taken, format_of(taken, format))), limit=limit)
+    found = mentioned(decode_received(taken, format_of(taken, format)), limit=limit)
     return [replace(file, last_mentioned=taken.place(file.last_mentioned)) for file in found]
 
 

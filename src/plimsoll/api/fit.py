@@ -183,7 +183,7 @@ def _request(  # noqa: PLR0913, PLR0917 - the options of fit, checked in one pla
     system = checked_system(system)
     taken = received(messages)
     found = format_of(taken, format, RequestContext(model=model, system=system, tools=tools))
-    decoded = list(decode_received(taken, found))
+    decoded = decode_received(taken, found)
     meter = meter_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=policy, counter=counter)
     meter.messages.prime(decoded, chars_max=meter.budget.tokens * READ_CHARS_PER_TOKEN)
     is_assumed = max_tokens is None and model is None and meter.policy.window_tokens is None

@@ -111,7 +111,7 @@ def window(  # noqa: PLR0913 - one call with its options
     boolean("keep_system", keep_system)
     taken = received(messages)
     found = format_of(taken, format, RequestContext(model=model, system=system, tools=tools))
-    decoded = list(decode_received(taken, found))
+    decoded = decode_received(taken, found)
     chosen = policy_of(policy, "five-turns")
     meter = meter_for(found, model=model, max_tokens=max_tokens, tools=tools, policy=chosen, counter=counter)
     entries = normalize(decoded, found, meter.count_message)

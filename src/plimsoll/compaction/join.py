@@ -63,16 +63,16 @@ def kept_apart(entries: Sequence[ViewMessage], format: Format) -> list[ViewMessa
 
 def origin_of(message: Message) -> Origin:
     """Origin of an input message. Text written by plimsoll that comes back in a history does not count as a request."""
-    if not any(map(_may_be_ours, message.parts)):
+    for part in message.parts:
+        if isinstance(part, (Text, ToolResult)):
+            text = part.text if isinstance(part, Text) else part.content
+            if text.startswith(BEGINNINGS):
+                break
+    else:
         return "history"
     if message.role == "user" and message.parts and all(is_note(part) or is_marker(part) for part in message.parts):
         return "made"  # a note may have been cut to its marker, and a request cut that far asks for nothing
     return "summary" if len(message.parts) == 1 and is_summary_or_notice(message.text) else "history"
-
-
-def _may_be_ours(part: Part) -> bool:
-    text = part.text if isinstance(part, Text) else part.content if isinstance(part, ToolResult) else ""
-    return text.startswith(BEGINNINGS)
 
 
 def entry_of(

@@ -12,16 +12,15 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from operator import is_
 from typing import Any
 
-from plimsoll.compaction.join import entry_of
-from plimsoll.compaction.notes import EMPTY, OPENER, note_of
+from plimsoll.compaction.join import entry_of, origin_of
+from plimsoll.compaction.notes import BEGINNINGS, EMPTY, OPENER, note_of
 from plimsoll.compaction.served import close, taken
-from plimsoll.compaction.settle import UNANSWERED, is_empty_answer, settled
+from plimsoll.compaction.settle import UNANSWERED, is_empty, is_empty_answer, settled
 from plimsoll.compaction.view_message import CountMessage, ViewMessage
 from plimsoll.formats.checks import repaired
 from plimsoll.formats.exchange import OpenCalls, answers_by_name, is_legacy, speaks
 from plimsoll.formats.format import Format
 from plimsoll.formats.ids import SAFE
-from plimsoll.formats.rules import Rules
 from plimsoll.light.dataclass import dataclass, field, replace
 from plimsoll.message import Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, text_message
 
@@ -42,6 +41,8 @@ class HistoryNormalizer:
     format: Format
     count_message: CountMessage
     seen_ids: set[str] = field(default_factory=set)
+    """Ids of calls; those in `new_ids` were added since it was copied."""
+    new_ids: set[str] = field(default_factory=set)
     pending: OpenCalls[ToolCall] = field(default_factory=OpenCalls)
     """Calls that a result may still answer: original id -> the calls under their ids in the view."""
     lost: list[ToolCall] = field(default_factory=list)
@@ -74,17 +75,18 @@ class HistoryNormalizer:
 
     def add(self, original: Message, position: int) -> list[ViewMessage]:
         """Normalize the next message. Returns it, possibly repaired, split or after inserted messages; or nothing yet."""
-        words = "" if self.held or self.format.rules.results_inside else _words_of(original)
+        rules = self.format.rules
+        words = "" if self.held or rules.results_inside else _words_of(original)
         if self.begun and words and not words.isspace():
             self._follow(original)
             self.in_sequence = self.answering
-            return [self._entry(original, position)]
-        if self.format.rules.splits_answers and _only_reasons(original):
+            return [ViewMessage(shown=original, count_message=self.count_message, position=position)]
+        if rules.splits_answers and _only_reasons(original):
             self.held.append((position, original))
             return self._opening(original)
         repairs: list[str] = []
-        message = self._by_itself(original, position, repairs)
-        before = [*self._opening(message), *self._released(message)] if self.held else self._opening(message)
+        message = original if words else self._by_itself(original, position, repairs)
+        before = [] if self.begun and not self.held else [*self._opening(message), *self._released(message)]
         self._follow(message)
         parts: list[Part] = []
         late: dict[int, list[Part]] = {}
@@ -97,17 +99,17 @@ class HistoryNormalizer:
                 case ToolResult():
                     answer, is_open = self.answers.get(part.call_id, 0), part.call_id in self.pending
                     is_next = is_open and self.in_sequence and part.call_id in self.asked
-                    may_stay = self.format.rules.results_anywhere or answers_by_name(part)
+                    may_stay = rules.results_anywhere or answers_by_name(part)
                     is_late = is_open and not is_next and not may_stay
                     (late.setdefault(answer, []) if is_late else parts).append(self._result(part, repairs))
                     follows = follows or is_next
                 case Text() if not part.text or part.text.isspace():
                     self._blank(part, parts, repairs)
-                case Opaque() if self.format.rules.pairs_served:
+                case Opaque() if rules.pairs_served:
                     parts.append(taken(part, self.served, self.newest, repairs))
                 case _:
                     parts.append(part)
-        if self.format.rules.results_inside:
+        if rules.results_inside:
             self._close_within()
         if message.role != "assistant":
             self.in_sequence = self.in_sequence and (follows or (not parts and bool(late)))
@@ -147,7 +149,8 @@ class HistoryNormalizer:
         repairs += [MOVED] if groups else []
         fixed = self._finish(message, parts, repairs)
         if fixed is original:
-            return [self._entry(original, position)]
+            origin = origin_of(original)
+            return [ViewMessage(shown=original, count_message=self.count_message, position=position, origin=origin)]
         is_note = _is_note(message, fixed)
         return [*apart, self._entry(fixed, position, tuple(repairs) or ("order",), is_note=is_note)]
 
@@ -158,7 +161,7 @@ class HistoryNormalizer:
 
     def _by_itself(self, message: Message, position: int, repairs: list[str]) -> Message:
         """Repair what the provider rejects in a message regardless of its context."""
-        if message.format != self.format.rules.name or _words_of(message):
+        if message.format != self.format.rules.name:
             return message
         if message.role == "user" or not self.begun:
             found = self.format.labelled(message)
@@ -186,13 +189,17 @@ class HistoryNormalizer:
         else:
             parts.append(part)
 
-    def copied(self, seen_ids: set[str]) -> HistoryNormalizer:
-        """An independent copy with another set of ids."""
+    def copied(self) -> HistoryNormalizer:
+        """A copy, in a time that does not depend on the history. Either of the two may be used from then on, not both."""
+        self.seen_ids |= self.new_ids
+        self.new_ids = set()
         pending = self.pending.copied() if self.pending else OpenCalls()
-        calls = [*self.lost], {*self.asked}, {**self.answers}
+        calls = pending, [*self.lost], {*self.asked}, {**self.answers}
         flags = self.begun, self.answering, self.in_sequence, self.out_of_place, self.has_empty_answer
         rest = {**self.served}, [*self.held]
-        return HistoryNormalizer(self.format, self.count_message, seen_ids, pending, *calls, self.newest, *flags, *rest)
+        return HistoryNormalizer(
+            self.format, self.count_message, self.seen_ids, set(), *calls, self.newest, *flags, *rest
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The state, JSON-ready, without what `of_dict` can derive from the view."""
@@ -239,7 +246,7 @@ class HistoryNormalizer:
             format,
             count_message,
             set(seen_ids),
-            pending,
+            pending=pending,
             lost=[call for call in unanswered if id(call) not in waiting],
             asked=set(data.get("asked", ())),
             begun=data["begun"],
@@ -269,7 +276,7 @@ class HistoryNormalizer:
             fixed = replace(call, id=self._fresh_id(position, index, named))
             repairs.append(f"call id {call.id[:80]!r} renamed")
         named.add(fixed.id)
-        self.seen_ids.add(fixed.id)
+        self.new_ids.add(fixed.id)
         if call.id not in self.asked:
             self.lost += self.pending.pop(call.id, ())
         self.asked.add(call.id)
@@ -280,7 +287,7 @@ class HistoryNormalizer:
     def _fresh_id(self, position: int, index: int, named: Container[str]) -> str:
         """An unused id. The history may contain ids that plimsoll made for an earlier view of it."""
         id, others = f"call_{position}_{index}", 0
-        while id in named or id in self.seen_ids:
+        while id in named or id in self.seen_ids or id in self.new_ids:
             others += 1
             id = f"call_{position}_{index}_{others}"
         return id
@@ -288,7 +295,7 @@ class HistoryNormalizer:
     def _is_taken(self, id: str) -> bool:
         """True if an id cannot be reused: anywhere if ids are strict, otherwise while its answer waits for results."""
         if self.format.rules.strict_ids:
-            return id in self.seen_ids
+            return id in self.seen_ids or id in self.new_ids
         return id in self.asked and id in self.pending
 
     def _result(self, result: ToolResult, repairs: list[str]) -> Part:
@@ -313,8 +320,7 @@ class HistoryNormalizer:
     def _finish(self, message: Message, parts: list[Part], repairs: list[str]) -> Message:
         """The message with its repaired parts in a role that may hold them; the same object if nothing changed."""
         rules = self.format.rules
-        says = any(isinstance(part, Text) and part.text and not part.text.isspace() for part in parts)
-        if not says and is_empty_answer(message, rules):
+        if is_empty_answer(message, rules):
             self.has_empty_answer = True
             return message
         role = message.role
@@ -325,7 +331,7 @@ class HistoryNormalizer:
         while rules.refuses_thinking_last and parts and isinstance(parts[-1], Reasoning):
             repairs.append("removed thinking that nothing follows")
             parts.pop()
-        if not says and _is_empty(parts, role, rules):
+        if is_empty(parts, role, rules):
             repairs.append("empty message")
             parts = [Text(text=EMPTY)]
         if role == message.role and _same(parts, message.parts):
@@ -335,27 +341,16 @@ class HistoryNormalizer:
         return replace(message.with_parts(tuple(parts)), role=role)
 
 
-def _is_empty(parts: Iterable[Part], role: str, rules: Rules) -> bool:
-    """True if the provider would reject a message with these parts as empty."""
-    found = list(parts)
-    if role == "tool" or any(not isinstance(part, (Text, Reasoning)) for part in found):
-        return False
-    if rules.splits_answers and any(isinstance(part, Reasoning) for part in found):
-        return False
-    texts = [part.text for part in found if isinstance(part, Text)]
-    return not any(text.strip() for text in texts) if rules.refuses_blank_text else not texts
-
-
 def _words_of(message: Message) -> str:
     """The text of a message that is only text from a user or assistant, which every provider accepts unchanged; else "".
 
-    Text that begins like a label is excluded: it may be system text.
+    Text that begins like a label is excluded: it may be system text, or ours.
     """
     wire = message.wire
     if wire is None or message.edited or message.role not in _SPEAKERS:
         return ""
     words = wire["content"] if len(wire) == len(_WORDS) and _WORDS.issuperset(wire) else None
-    return words if isinstance(words, str) and not words.startswith("[") else ""
+    return words if isinstance(words, str) and not words.startswith(BEGINNINGS) else ""
 
 
 def _same(parts: Sequence[Part], others: Sequence[Part]) -> bool:

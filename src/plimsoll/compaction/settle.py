@@ -22,7 +22,7 @@ from plimsoll.formats.format import Format
 from plimsoll.formats.rules import Rules
 from plimsoll.formats.server_tools import served_answer, served_call
 from plimsoll.light.dataclass import dataclass, field, replace
-from plimsoll.message import Message, Part, Text, ToolCall, ToolResult
+from plimsoll.message import Message, Part, Reasoning, Text, ToolCall, ToolResult
 
 UNANSWERED = "a call had no result"
 """The reported reason for a placeholder."""
@@ -188,6 +188,19 @@ def is_empty_answer(message: Message, rules: Rules) -> bool:
     if not rules.continues_last or message.role != "assistant" or message.edited or message.wire is None:
         return False
     return message.wire.get("content") in ("", [])
+
+
+def is_empty(parts: Iterable[Part], role: str, rules: Rules) -> bool:
+    """True if the provider would reject a message with these parts as empty."""
+    if role == "tool":
+        return False
+    for part in parts:
+        if isinstance(part, Text):
+            if not rules.refuses_blank_text or part.text.strip():
+                return False
+        elif rules.splits_answers or not isinstance(part, Reasoning):
+            return False
+    return True
 
 
 def _without_empty_content(item: ViewMessage, format: Format) -> ViewMessage:

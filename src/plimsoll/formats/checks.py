@@ -192,7 +192,7 @@ _UNSAFE: Final = regex(r"[^a-zA-Z0-9_-]")
 
 def repaired(format: Format, message: Message, position: int, repairs: list[str]) -> Message:
     """Repair what the provider rejects in a message in any context; the same object if there is nothing to repair."""
-    if message.edited or message.wire is None or format.is_sound(message):
+    if format.is_sound(message) or message.edited or message.wire is None:
         return message
     if not any(found.code in _ALONE for found in format.validate([message.wire])):
         return message

@@ -47,7 +47,7 @@ def convert(  # noqa: PLR0913 - the options of the contract
     target = format_named(to)
     taken = received(messages)
     context = RequestContext(model=model, system=system, tools=tools)
-    decoded = list(decode_received(taken, format_of(taken, format, context)))
+    decoded = decode_received(taken, format_of(taken, format, context))
     leading = [] if system is None else [system_message(system)]
     rendered = target.render([*leading, *decoded])
     losses = [_shifted(loss, len(leading), taken) for loss in rendered.losses]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeGuard
 
 from plimsoll.errors import FormatError
 from plimsoll.formats.detect import refuse_calls_of_another
 from plimsoll.formats.format import Format
 from plimsoll.formats.rules import RULES
-from plimsoll.formats.wire import exact, objects_of
+from plimsoll.formats.wire import exact, is_exact, objects_of
 from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.message import FormatName, Message, Wire
 
@@ -88,10 +88,12 @@ def received(messages: object) -> Received:
                 places.append(position)
             continue
         may_tell = True
-        wire = _exact(item, position)
-        if wire is not item:
+        wire = item
+        if type(item) is not dict or not is_exact(item):
+            wire = _exact(item, position)
             declared = declared or _format_by_class(item)
-        given = _of_plain(wire, position)
+        is_text = type(wire.get("content")) is str and "role" in wire and "parts" not in wire
+        given = [wire] if is_text else _of_plain(wire, position)
         if places is None and len(given) != 1:
             places = list(range(position))
         if places is not None:
@@ -100,16 +102,18 @@ def received(messages: object) -> Received:
     return Received(wires, declared, may_tell, None if places is None else tuple(places))
 
 
-def decode_received(taken: Received, format: Format, position: int | None = None) -> Iterator[Message]:
+def decode_received(taken: Received, format: Format, position: int | None = None) -> list[Message]:
     """The messages that a caller gave, in this format; `position` is that of all of them, where they are one item of a list.
 
     Raises FormatError, also for calls and results of another format.
     """
+    decoded = []
     for number, wire in enumerate(taken.wires):
         at = taken.place(number) if position is None else position
         if taken.may_tell:
-            refuse_calls_of_another(wire, format.name, at)
-        yield format.decode(wire, at)
+            refuse_calls_of_another(wire, format.rules.name, at)
+        decoded.append(format.decode(wire, at))
+    return decoded
 
 
 def _is_iterable(messages: object) -> TypeGuard[Iterable[object]]:
@@ -140,7 +144,7 @@ def _format_by_class(item: object) -> FormatName | None:
 
 def _exact(item: object, position: int) -> Wire:
     """A message in JSON's own types. Raises FormatError."""
-    if type(item) is not dict and not isinstance(item, Mapping):
+    if not isinstance(item, Mapping):
         _refuse_framework(item, position)
     try:
         wire = exact(item)

@@ -58,7 +58,7 @@ def decode_all(
     """
     taken = received(messages)
     found = format_of(taken, format, context)
-    return found, list(decode_received(taken, found))
+    return found, decode_received(taken, found)
 
 
 def format_of(taken: Received, name: str | None, context: RequestContext = NO_CONTEXT) -> Format:

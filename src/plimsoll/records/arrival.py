@@ -137,8 +137,7 @@ class Arrivals:
         if edit is not None:
             self._edit(edit)
         self._effective = len(self.drafts)
-        self._ids = _Added(self.state.normalizer.seen_ids)
-        self._normalizer = self.state.normalizer.copied(self._ids)
+        self._normalizer = self.state.normalizer.copied()
 
     def add(self, message: Message, position: int, at_ms: int | None, text: str | None = None) -> None:
         """Add the next message. `text` is its JSON in the log, if the caller has it (see `as_stored`)."""
@@ -151,14 +150,12 @@ class Arrivals:
                 entries = list(unbound(entries, self.meter.binds))
             if len(entries) != 1 or entries[0].position != position or not entries[0].is_plain:
                 data["shown"] = view_items(entries, self.meter.format, {position: message.wire or {}})
-        self._arrived.append(Arrival(message, normalized))
+        self._arrived.append((message, normalized))
         payload = None if text is None or "shown" in data else f'{{"m":{text}}}'
         self.drafts.append(RecordDraft(kind="message", data=data, at_ms=at_ms, text=payload))
 
     def take(self, records: Sequence[Record]) -> None:
         """Apply the written records."""
-        self._ids.seen.update(self._ids)
-        self._normalizer.seen_ids = self._ids.seen
         self.state.normalizer = self._normalizer
         for record, arrival in zip(records[self._effective :], self._arrived, strict=True):
             self.state.take(record, arrival)
@@ -169,7 +166,10 @@ class Arrivals:
             return False
         if self._is_late or self.state.history.branch.unbound:
             return False
-        return not any(map(self._may_be_cut, message.parts))
+        for part in message.parts:  # noqa: SIM110 - a generator takes twice the time
+            if type(part) is ToolResult and self._may_be_cut(part):
+                return False
+        return True
 
     def _edit(self, draft: RecordDraft) -> None:
         """Apply an edit as reading its record back would."""
@@ -196,22 +196,12 @@ class Arrivals:
         return self.meter.working_view([entry], refer=partial(reference_of, read=read), language=language)
 
     def _may_be_cut(self, part: Part) -> bool:
-        """True for a tool result, unless its length proves that it fits: characters have up to four bytes, tokens at least one."""
+        """True for a tool result, unless its length proves that it fits: tokens have at least one byte."""
         if self._limit_tokens is None or not isinstance(part, ToolResult):
             return False
         is_bounded = self.meter.counter.exact and self.meter.choice is None
-        return 4 * len(part.content) > self._limit_tokens or bool(part.media) or not is_bounded
-
-
-class _Added(set[str]):
-    """Ids added after a normalizer was copied, on top of the set it had: copying takes the same time for any history."""
-
-    def __init__(self, seen: set[str]) -> None:
-        super().__init__()
-        self.seen = seen
-
-    def __contains__(self, id: object) -> bool:
-        return super().__contains__(id) or id in self.seen
+        size_bytes_max = len(part.content) * (1 if part.content.isascii() else 4)
+        return size_bytes_max > self._limit_tokens or bool(part.media) or not is_bounded
 
 
 def as_stored(message: Message, format: Format, position: int) -> tuple[Message, str | None]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, TypeAlias
 
 from plimsoll.compaction.bound import unbound_at
 from plimsoll.compaction.entries import Entries
@@ -20,7 +20,6 @@ from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.formats.format import Format
 from plimsoll.formats.server_tools import served_ids
 from plimsoll.light.dataclass import dataclass, field, replace
-from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.message import Message, Wire
 from plimsoll.policy.budget import Level
 from plimsoll.protocols import Record, SessionLog
@@ -41,11 +40,8 @@ _NOWHERE = -1
 """Placeholder position for messages that are not part of the history, during normalisation. Never stored."""
 
 
-class Arrival(NamedTuple):
-    """An appended message and the messages that represent it in the view."""
-
-    message: Message
-    normalized: Sequence[ViewMessage]
+Arrival: TypeAlias = tuple[Message, Sequence[ViewMessage]]
+"""An appended message and the messages that represent it in the view."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -249,7 +245,7 @@ class ViewState:
         """
         if arrival is None:
             message = self.format.decode(record.data["m"], record.position)
-            arrival = Arrival(message, self.normalizer.add(message, record.position))
+            arrival = message, self.normalizer.add(message, record.position)
         message, normalized = arrival
         is_recorded = "shown" in record.data and record.seq >= self.format_seq
         entries = self._recorded(record, message) if is_recorded else None

@@ -185,8 +185,8 @@ class SessionRecorder:
         taken = received(messages)
         new_format = self.kept.knowledge.newly_known(taken, self.meter.format)
         format = new_format or self.meter.format
-        decoded = enumerate(read or decode_received(taken, format))
-        added = [as_stored(message, format, index) for index, message in decoded]
+        decoded = read or decode_received(taken, format)
+        added = [as_stored(message, format, index) for index, message in enumerate(decoded)]
         if not added and edit is None:
             return []
         if times_ms and len(times_ms) != len(added):
@@ -195,13 +195,15 @@ class SessionRecorder:
         arrivals = Arrivals(
             self.meter, self.state, new_format=new_format, limit_tokens=self._result_limit, edit=edit, is_late=is_late
         )
+        has_answer = False
         for index, (message, text) in enumerate(added):
             arrivals.add(message, first + index, times_ms[index] if times_ms else None, text)
+            has_answer = has_answer or message.role == "assistant"
         arrivals.take(self.log.append(arrivals.drafts))
         self.meter, self.state = arrivals.meter, arrivals.state
         if not read:
             self.state.rest()
-        if any(message.role == "assistant" for message, _ in added):
+        if has_answer:
             self.requests.answer()
         if edit is not None:
             self.message_cache.clear()

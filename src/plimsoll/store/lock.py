@@ -48,9 +48,9 @@ class Lock:
                 raise SessionBusy(session, here=self._file in _held) from None
         _held[self._file] = self
 
-    def acknowledge(self, committed: CommittedLength) -> None:
+    def acknowledge(self, session: int, records: int, messages: int) -> None:
         """Write the acknowledged length. Failure is ignored: the records are stored already, only the later check is lost."""
-        text = b"%d %d %d" % committed
+        text = f"{session} {records} {messages}".encode()
         try:
             self._calls.write_at(self._fd, b"%b %08x\n" % (text, zlib.crc32(text)), 0)
         except OSError:

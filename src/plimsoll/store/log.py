@@ -13,7 +13,7 @@ from threading import RLock
 from typing import Final, Protocol
 
 from plimsoll.errors import Closes, FormatError, NewerFormat, SessionClosed, SessionDamaged, StoreUnusable
-from plimsoll.light.dataclass import dataclass, replace
+from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.protocols import Damage, Record, RecordCheck, RecordDraft
 from plimsoll.store.findings import Bad, DamageFindings
 from plimsoll.store.record import FORMAT, KINDS, Span, encode_batch
@@ -36,8 +36,7 @@ def wall_clock_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tail:
+class Tail(NamedTuple):
     """The end of a log."""
 
     seq: int = 0
@@ -56,7 +55,7 @@ def no_less(tail: Tail, *, records: int, messages: int) -> Tail:
     """The tail, at least as far as the acknowledged numbers. Acknowledged records that are absent count as missing."""
     if tail.seq >= records:
         return tail
-    return replace(tail, seq=records, messages=max(tail.messages, messages))
+    return tail._replace(seq=records, messages=max(tail.messages, messages))
 
 
 def torn(tail: Tail, *, reason: str, kept_in: str | None = None) -> Damage:
@@ -205,10 +204,8 @@ class Log(Closes):
                 self._unusable = f"{error.reason}; open it again"
                 raise
             size = sum(map(len, lines))
-            end = tail.end + size
             self.appended_bytes += size
-            messages = records[-1].position + (records[-1].kind == "message")
-            self._tail = Tail(seq=tail.seq + len(lines), messages=messages, end=end)
+            self._tail = Tail(tail.seq + len(lines), records[-1].messages, None, tail.end + size)
             self._lines.acknowledge(self._tail)
             return records
 
@@ -308,11 +305,11 @@ class Log(Closes):
 
     def _end(self) -> Tail:
         """The end of the log. Only a reader has to look for it again: the log has one writer."""
-        with self._mutex:
-            self._check_open()
-            if not self.writable:
+        self._check_open()
+        if not self.writable:
+            with self._mutex:
                 self._tail = self._lines.tail()
-            return self._tail
+        return self._tail
 
     def _check_open(self) -> None:
         if self._closed:

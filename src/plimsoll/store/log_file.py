@@ -129,31 +129,26 @@ class LogFile:
     def append(self, data: bytes, end: int, *, durable: bool) -> None:
         """Write bytes at `end`, which must be the end of the file. On failure the file is cut back to `end`."""
         self._decoded = None
+        unfinished = written = False
         try:
             fd = self.fd
             here = self._calls.stat(fd)
             if here.st_size != end or here.st_nlink == 0:
                 raise StoreUnusable(self.path, reason="something else changed or removed it")
-            self._append(fd, data, end, durable=durable)
-        except OSError as error:
-            raise store_error(error, self.path) from error
-
-    def _append(self, fd: int, data: bytes, end: int, *, durable: bool) -> None:
-        written = done = False
-        try:
+            unfinished = True
             taken = self._calls.write(fd, data)
             if taken < len(data):
                 write_all(self._calls, fd, data[taken:])
             written = True
             if durable:
                 self._calls.sync_data(fd)
-            done = True
+            unfinished = False
         except OSError as error:
             if written:  # after a failed sync the kernel may drop the pages and report success the next time
                 raise StoreUnusable(self.path, reason=f"sync failed: {error.strerror}") from error
-            raise
+            raise store_error(error, self.path) from error
         finally:
-            if not done:
+            if unfinished:
                 self._undo(end)
 
     def cut(self, end: int) -> None:

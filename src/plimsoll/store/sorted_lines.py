@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from plimsoll.light.dataclass import replace
 from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.protocols import Damage, Record
 from plimsoll.store.folder import Folder
@@ -41,7 +40,7 @@ class SortedLines(JsonlLines):
             self._tail = end
             if self._places:
                 last = self._record(self._places[-1])
-                self._tail = no_less(replace(end, at_ms=last.at_ms), records=last.seq + 1, messages=last.messages)
+                self._tail = no_less(end._replace(at_ms=last.at_ms), records=last.seq + 1, messages=last.messages)
 
     def tail(self) -> Tail:
         """See Lines. The end of the log at the time of opening."""

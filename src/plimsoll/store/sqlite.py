@@ -74,7 +74,7 @@ class SqliteLines(RowReader):
     def acknowledge(self, tail: Tail) -> None:
         """See Lines."""
         if self._lock is not None:
-            self._lock.acknowledge(CommittedLength(session=self._session, records=tail.seq, messages=tail.messages))
+            self._lock.acknowledge(self._session, tail.seq, tail.messages)
 
     def rows(self, seq: int, stop: int) -> Iterator[Row]:
         """See RowReader. If a damaged page makes a range unreadable, its rows are read one at a time."""

@@ -75,9 +75,11 @@ def test_a_copied_arranger_is_the_same() -> None:
         if field.name in ("newest", "begun", "answering", "in_sequence", "out_of_place", "has_empty_answer"):
             setattr(normalizer, field.name, number or 1)
     normalizer.lost, normalizer.asked, normalizer.answers = [ToolCall(id="x", name="y", arguments="")], {"x"}, {"x": 2}
-    copied = normalizer.copied(normalizer.seen_ids)
+    copied = normalizer.copied()
 
     assert {field.name: getattr(copied, field.name) for field in fields(copied) if field.name != "seen_ids"} == {
         field.name: getattr(normalizer, field.name) for field in fields(normalizer) if field.name != "seen_ids"
     }
     assert "a" in copied.seen_ids
+    copied.new_ids.add("b")
+    assert "b" not in normalizer.seen_ids | normalizer.new_ids, "an append that fails has added no ids"

@@ -81,6 +81,8 @@ ROLES: Final[dict[str, Role]] = {
 REASONING_FIELDS: Final = ("reasoning_content", "reasoning")
 """The fields in which providers of this format send the model's thinking (DeepSeek and vLLM; OpenRouter)."""
 
+_REASONING: Final = frozenset(REASONING_FIELDS)
+
 THINKING_BLOCKS: Final = ("thinking", "redacted_thinking", "reasoning")
 """Types of blocks with the model's thinking (Mistral's; Anthropic's and the Responses API's as frameworks hand them on)."""
 
@@ -127,7 +129,8 @@ def _decoded(own: dict[str, Any], word: str) -> Message:
         parts = (Text(text=content),)
     else:
         said = map(_thinking, content_parts(own)) if role == "assistant" else content_parts(own)
-        parts = (*_reasoning(own), *said, *_calls(own), *_extras(own))
+        reasoning = () if _REASONING.isdisjoint(own) else _reasoning(own)
+        parts = (*reasoning, *said, *_calls(own), *_extras(own))
     name = None if own.get("name") is None else text_field(own, "name")
     return Message(role=role, parts=parts, name=name, format="openai-chat", wire=own)
 
@@ -188,6 +191,11 @@ def _calls(own: Wire) -> list[Part]:
 
 def _call(call: dict[str, Any]) -> ToolCall:
     """A function call, or a custom one whose input is free text."""
+    function = call.get("function")
+    if "custom" not in call and type(function) is dict:
+        id, name, arguments = call.get("id"), function.get("name"), function.get("arguments")
+        if type(id) is type(name) is type(arguments) is str:
+            return ToolCall(id=id, name=name, arguments=arguments, wire=call)
     custom = isinstance(call.get("custom"), dict)
     function = object_field(call, "custom" if custom else "function")
     arguments = arguments_text(function.get("input" if custom else "arguments"))

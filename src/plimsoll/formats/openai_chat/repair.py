@@ -23,21 +23,16 @@ def is_sound(message: Message) -> bool:
         return False
     if "tool_calls" not in wire:
         return isinstance(content, str) and wire.get("role") != "function"
-    calls = message.calls
+    calls = wire["tool_calls"]
     if message.role != "assistant" or not calls or not (content is None or isinstance(content, str)):
         return False
-    return all(map(_is_sound, [call.wire or {} for call in calls]))
-
-
-def _is_sound(call: Wire) -> bool:
-    function = call.get("function")
-    if (
-        call.get("type") != "function"
-        or not isinstance(function, dict)
-        or not isinstance(function.get("arguments"), str)
-    ):
-        return False
-    return is_name(function.get("name"), "openai-chat")
+    for call in calls:
+        function = call.get("function")
+        if call.get("type") != "function" or not isinstance(function, dict):
+            return False
+        if not isinstance(function.get("arguments"), str) or not is_name(function.get("name"), "openai-chat"):
+            return False
+    return "function_call" not in wire
 
 
 def repair(wire: Wire, repairs: list[str]) -> dict[str, Any]:

@@ -206,7 +206,7 @@ class _Reading:
 
     def _read(self, index: int) -> list[Message]:
         if index not in self._messages:
-            self._messages[index] = [*decode_received(received([self._given.items[index]]), self.format, index)]
+            self._messages[index] = decode_received(received([self._given.items[index]]), self.format, index)
         return self._messages[index]
 
     def best(self, mine: Baseline, others: Iterable[Baseline], *, is_first: bool) -> Interpretation:
