@@ -25,7 +25,7 @@ from plimsoll.formats.wire import ascii_text, has_halves
 from plimsoll.light.dataclass import dataclass, replace
 from plimsoll.message import Message, Part, ToolResult, Wire
 from plimsoll.protocols import Record, RecordDraft
-from plimsoll.records.replay import Arrival, ViewState
+from plimsoll.records.replay import ViewState
 from plimsoll.records.values import view_items
 from plimsoll.summary.language import language_of
 
@@ -128,7 +128,7 @@ class Arrivals:
         self.drafts: list[RecordDraft] = []
         self._limit_tokens = limit_tokens
         self._is_late = is_late
-        self._arrived: list[Arrival] = []
+        self._arrived: list[tuple[Message, Sequence[ViewMessage]]] = []
         if new_format is not None:
             self.meter = replace(meter, format=new_format)
             self.state = ViewState.of(state.log, new_format, self.meter.count_message, known=False)
@@ -157,8 +157,8 @@ class Arrivals:
     def take(self, records: Sequence[Record]) -> None:
         """Apply the written records."""
         self.state.normalizer = self._normalizer
-        for record, arrival in zip(records[self._effective :], self._arrived, strict=True):
-            self.state.take(record, arrival)
+        for record, arrived in zip(records[self._effective :], self._arrived, strict=True):
+            self.state.append(record, *arrived)
 
     def _stays(self, normalized: Sequence[ViewMessage], message: Message) -> bool:
         """True if a quick check shows that the view keeps the message unchanged."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from typing import Any, TypeAlias
+from typing import Any
 
 from plimsoll.compaction.bound import unbound_at
 from plimsoll.compaction.entries import Entries
@@ -33,15 +33,11 @@ from plimsoll.tokens.calibrate import is_plausible
 RETRY_GROWTH_SHARE = 0.05
 """After a compaction without progress, the view must grow by this share of the budget before the next attempt."""
 
-_CHANGING = frozenset({"message", "compaction", "rollback", "edit", "pin"})
-"""Kinds of records that change the current or the next view."""
+_CHANGING = frozenset({"compaction", "rollback", "edit", "pin"})
+"""Kinds of records that change the current or the next view, apart from messages."""
 
 _NOWHERE = -1
 """Placeholder position for messages that are not part of the history, during normalisation. Never stored."""
-
-
-Arrival: TypeAlias = tuple[Message, Sequence[ViewMessage]]
-"""An appended message and the messages that represent it in the view."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -115,23 +111,19 @@ class ViewState:
         is_damaged = any(found.kind != "torn" for found in log.damage)
         state.has_gaps = state.has_gaps or is_damaged or any(map(_is_loss_note, newer))
         for record in reversed(newer):
-            if record.kind == "message" and state.has_gaps:
-                state.changed, state.changed_at_ms = record.seq + 1, record.at_ms
-                state._append(record, replayed=True)
+            if record.kind == "message":
+                state._append(record, replayed=state.has_gaps)
             else:
                 state.take(record)
         return state
 
-    def take(self, record: Record, arrival: Arrival | None = None) -> None:
-        """Apply a record. Kinds that do not concern the view have no effect.
-
-        `arrival` is the decoded and normalized message of the record, if the caller has it already.
-        """
+    def take(self, record: Record) -> None:
+        """Apply a record. Kinds that do not concern the view have no effect."""
+        if record.kind == "message":
+            self._append(record)
+            return
         if record.kind in _CHANGING:
             self.changed, self.changed_at_ms = record.seq + 1, record.at_ms
-        if record.kind == "message":
-            self._append(record, arrival)
-            return
         self.facts.take(record)
         match record.kind:
             case "compaction":
@@ -237,22 +229,25 @@ class ViewState:
             stop -= 1
         self.anchor = (stop, data["prompt"])
 
-    def _append(self, record: Record, arrival: Arrival | None = None, *, replayed: bool = False) -> None:
-        """Append a message to the view: as its record shows it, else normalized by the rules of the format.
+    def _append(self, record: Record, *, replayed: bool = False) -> None:
+        """Append the message of a record to the view."""
+        message = self.format.decode(record.data["m"], record.position)
+        self.append(record, message, self.normalizer.add(message, record.position), replayed=replayed)
+
+    def append(
+        self, record: Record, message: Message, normalized: Sequence[ViewMessage], *, replayed: bool = False
+    ) -> None:
+        """Append a message to the view: as its record shows it, else as it is `normalized` by the rules of the format.
 
         If `replayed` onto a different base view, its tool call or result may be missing there: the recorded form is then only used
         if it has the same calls and results as the normalized one.
         """
-        if arrival is None:
-            message = self.format.decode(record.data["m"], record.position)
-            arrival = message, self.normalizer.add(message, record.position)
-        message, normalized = arrival
-        is_recorded = "shown" in record.data and record.seq >= self.format_seq
-        entries = self._recorded(record, message) if is_recorded else None
-        if entries is not None and replayed:
-            ties = tied([entry.message for entry in entries]) == tied([entry.message for entry in normalized])
-            entries = entries if ties else None
-        shown = normalized if entries is None else entries
+        self.changed, self.changed_at_ms = record.seq + 1, record.at_ms
+        shown = normalized
+        if "shown" in record.data and record.seq >= self.format_seq:
+            shown = self._recorded(record, message)
+            if replayed and tied([entry.message for entry in shown]) != tied([entry.message for entry in normalized]):
+                shown = normalized
         bound = self.history.branch.unbound
         self.tally.entries.rows += unbound_at(shown, bound) if bound else shown
 

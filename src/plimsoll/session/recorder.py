@@ -176,7 +176,7 @@ class SessionRecorder:
         edit: RecordDraft | None = None,
         *,
         read: Sequence[Message] = (),
-    ) -> list[int]:
+    ) -> Sequence[int]:
         """Append messages, all or none, after an optional edit of earlier ones. Returns positions. Raises as `Session.extend`.
 
         `read` are messages already decoded in the session's format, instead of `messages`. They stay decoded: their caller holds
@@ -188,7 +188,7 @@ class SessionRecorder:
         decoded = read or decode_received(taken, format)
         added = [as_stored(message, format, index) for index, message in enumerate(decoded)]
         if not added and edit is None:
-            return []
+            return range(0)
         if times_ms and len(times_ms) != len(added):
             raise SettingError("times_ms", f"{len(times_ms)} times for {len(added)} messages")
         first, is_late = self.log.messages, self.requests.are_of_other_than(self.state.event)
@@ -208,7 +208,7 @@ class SessionRecorder:
         if edit is not None:
             self.message_cache.clear()
         self.kept = self.kept if new_format is None else replace(self.kept, knowledge=FIXED)
-        return list(range(first, first + len(added)))
+        return range(first, first + len(added))
 
     # --- compaction
 

@@ -102,8 +102,8 @@ class Lines(Protocol):
         """The first readable record for which `holds` is true. `holds` must be monotonic: true for every later record."""
         ...
 
-    def write(self, lines: Sequence[bytes], tail: Tail) -> None:
-        """Write lines at the tail durably, all or none."""
+    def write(self, lines: Sequence[bytes], tail: Tail, after: Tail) -> None:
+        """Write lines at the tail durably, all or none, and acknowledge the tail after them."""
         ...
 
     def acknowledge(self, tail: Tail) -> None:
@@ -198,15 +198,15 @@ class Log(Closes):
             if not drafts:
                 return []
             lines, records = encode_batch(drafts, seq=tail.seq, position=tail.messages, now_ms=self._clock())
+            size = sum(map(len, lines))
+            after = Tail(tail.seq + len(lines), records[-1].messages, None, tail.end + size)
             try:
-                self._lines.write(lines, tail)
+                self._lines.write(lines, tail, after)
             except StoreUnusable as error:
                 self._unusable = f"{error.reason}; open it again"
                 raise
-            size = sum(map(len, lines))
+            self._tail = after
             self.appended_bytes += size
-            self._tail = Tail(tail.seq + len(lines), records[-1].messages, None, tail.end + size)
-            self._lines.acknowledge(self._tail)
             return records
 
     def read(self, from_seq: int = 0) -> Iterator[Record]:
