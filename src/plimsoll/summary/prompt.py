@@ -34,8 +34,16 @@ _MESSAGE_CHARS_MAX = 5_000
 _LINE_CHARS_MAX = 2_000
 """Maximum length of a line in a tool call or result."""
 
-_ENCODED = regex(r"[A-Za-z0-9+/_=-]{200,}|(?:[A-Za-z0-9+/_-]{60,199}={0,2}\r?\n){3,}[A-Za-z0-9+/_=-]{0,199}")
-"""Base64 and similar encodings, on one line or wrapped, which a summary cannot use."""
+_CODED = r"(?:[A-Za-z0-9+/_=-]|%[23][BDFbdf]|\\/)"
+_ENCODED = regex(
+    rf"{_CODED}{{200,}}|(?:{_CODED}{{38,199}}(?:\\{{1,4}}[nr]|[\s>\"']|(?<=[\s\"'])\+){{1,12}}){{3,}}"
+    rf"(?:(?=[A-Za-z+/]{{0,60}}[0-9=]){_CODED}{{1,199}})?"
+)
+"""Base64 and similar encodings, which a summary cannot use: on one line, or on several, also indented, quoted and escaped."""
+
+_UNBROKEN = regex(rf"{_CODED}+")
+_ENCODED_DIGITS_SHARE_MIN, _ENCODED_CAPITALS_SHARE_MIN, _HEX_DIGITS_SHARE_MIN = 0.05, 0.15, 0.3
+"""Lines with fewer of them are names of folders and the like."""
 
 _SAMPLE_CHARS = 20_000
 _SAMPLE_MESSAGES = 200
@@ -212,7 +220,12 @@ def _with_short_lines(text: str) -> str:
 
 
 def _placeholder(found: re.Match[str]) -> str:
-    return f"({len(found[0]):,} characters of encoded data)"
+    text = found[0]
+    digits, capitals = sum(map(str.isdigit, text)), sum(map(str.isupper, text))
+    is_mixed = digits >= len(text) * _ENCODED_DIGITS_SHARE_MIN and capitals >= len(text) * _ENCODED_CAPITALS_SHARE_MIN
+    if _UNBROKEN.fullmatch(text) or is_mixed or digits >= len(text) * _HEX_DIGITS_SHARE_MIN:
+        return f"({len(text):,} characters of encoded data)"
+    return text
 
 
 def _fenced(text: str) -> str:

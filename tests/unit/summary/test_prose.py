@@ -78,17 +78,29 @@ def test_messages_are_numbered_and_cut(counter):
 
 
 @pytest.mark.spec("W1-15")
-@pytest.mark.parametrize("wrapped", [False, True])
-def test_encoded_data_is_not_sent(wrapped):
-    """Base64 in a result, in arguments or in a text is named by its size; words, paths and hashes stay."""
+@pytest.mark.parametrize(
+    "between", ["", "\n", "\r\n", "\n    ", "\n> ", "\\n", "\\\\n", '" +\n  "', "' '"],
+    ids=["one line", "lines", "CRLF", "indented", "quoted", "in JSON", "in JSON twice", "added", "beside each other"],
+)  # fmt: skip
+def test_encoded_data_is_not_sent(between):
+    """Base64 in a result, in arguments or in a text is named by its size; words, paths, folders and hashes stay."""
     blob = base64.b64encode(random.Random(1).randbytes(3_000)).decode()
-    data = "\n".join(blob[at : at + 76] for at in range(0, len(blob), 76)) if wrapped else blob
-    (line,) = lines_of(
-        [(0, text_message("user", f"see {data}\nand /srv/app/{'deep/' * 20}file.py at {'0123456789abcdef' * 4}"))]
-    )
-    assert blob[:50] not in line
+    data = between.join(blob[at : at + 76] for at in range(0, len(blob), 76))
+    folders = "".join(f"/srv/harbour/warehouse/cranes/number/{n}/logs/archive\n" for n in range(9))
+    words = f"and /srv/app/{'deep/' * 20}file.py at {'0123456789abcdef' * 4}\n{folders}end"
+    (line,) = lines_of([(0, text_message("user", f"see {data}\n{words}"))])
+    assert blob[:30] not in line
+    assert blob[-100:-70] not in line
     assert "characters of encoded data" in line
-    assert line.endswith("deep/file.py at " + "0123456789abcdef" * 4)
+    assert line.endswith(words)
+
+
+@pytest.mark.parametrize("escaped", ["\\/", "%2F"])
+def test_encoded_data_with_escaped_signs_is_not_sent(escaped):
+    """As JSON and addresses write it."""
+    blob = base64.b64encode(random.Random(1).randbytes(3_000)).decode()
+    (line,) = lines_of([(0, text_message("user", f"see {blob.replace('/', escaped)} end"))])
+    assert "characters of encoded data) end" in line
 
 
 @pytest.mark.parametrize("count", [1, 40, 900, 20_000])
