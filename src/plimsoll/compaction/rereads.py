@@ -30,13 +30,15 @@ DIFFERENCE_SHARE_MAX = 0.5
 
 CallKey = tuple[str, str]
 
+_ENCODER = json.JSONEncoder(sort_keys=True)
+
 
 def call_of(exchange: ViewExchange, result: ToolResult) -> CallKey | None:
     """The tool and the arguments of the call that a result answers; equal for arguments that differ in layout alone."""
     for call in exchange.original.calls:
         if call.id == result.call_id:
             try:
-                return call.name, json.dumps(json.loads(call.arguments), sort_keys=True)
+                return call.name, _ENCODER.encode(json.loads(call.arguments))
             except (ValueError, RecursionError):
                 return call.name, call.arguments
     return None

@@ -34,7 +34,7 @@ _MERGED_BYTES: Final = 12
 """Each so many bytes of a piece are one more unit for every byte of it."""
 
 _PATTERNS: Final = {
-    "o200k_base": r"{word}{contraction}?+"
+    "o200k_base": r"{word}(?:{contraction}|)"
     r"|[0-9]{{1,3}}+| ?[^{space}{letter}0-9]++[\r\n/]*+|[{space}]*[\r\n]++|[{space}]+(?![^{space}])|[{space}]+",
     "cl100k_base": r"{contraction}|[^\r\n{letter}0-9]?[{letter}]++|[0-9]{{1,3}}+| ?[^{space}{letter}0-9]++[\r\n]*+"
     r"|[{space}]+\Z|[{space}]*[\r\n]|[{space}]+(?![^{space}])|[{space}]",
@@ -99,8 +99,7 @@ class _Ranks(dict[bytes, int]):
 
     def __missing__(self, token: bytes) -> int:
         data, place = self._data, bucket_of(token) * PLACE_BYTES
-        start = int.from_bytes(data[place : place + PLACE_BYTES], "little")
-        end = int.from_bytes(data[place + PLACE_BYTES : place + 2 * PLACE_BYTES], "little")
+        end, start = divmod(int.from_bytes(data[place : place + 2 * PLACE_BYTES], "little"), 1 << 8 * PLACE_BYTES)
         found = data.find(b"\xff%b\xfe" % token, start, end)
         at = found + len(token) + 2
         rank = self[token] = _NO_RANK if found < 0 else int.from_bytes(data[at : at + RANK_BYTES], "big")

@@ -90,10 +90,10 @@ class LedgerDraft:
     def _evict(self, kind: Kind) -> None:
         """Drop and count the least valuable facts beyond the cap. The first request is never dropped."""
         kept, cap = self.facts[kind], CAPS[kind]
-        chars = sum(len(fact.text) + len(fact.note) for fact in kept.values())
+        chars = sum([len(fact.text) + len(fact.note) for fact in kept.values()])
         if len(kept) <= cap.facts_max and chars <= cap.chars_max:
             return
-        newest = max(fact.last for fact in kept.values())
+        newest = max([fact.last for fact in kept.values()])
         ranked = sorted(kept.values(), key=lambda fact: value(fact, newest))
         if kind == "request":
             first = next(iter(kept.values()))

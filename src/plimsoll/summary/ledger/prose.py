@@ -30,6 +30,7 @@ _CODE_LINE = regex(
 _MARKUP = regex(r"[\n`~*_|=(){}\[\];/\\@$<>#—]")
 """A text that begins with a letter, has none of these and is no lead-in is all said: nothing is code, emphasis or a list."""
 
+_NO_DIGITS = str.maketrans("", "", "0123456789")
 _ENDS_CODE = ("{", "}", ";", "(", "[", "=>", "});", "*/", "\\")
 _WORD = regex(r"[^\W\d_][^\W_'’-]+")
 _WORDS_MIN = 3  # fewer are a label
@@ -139,7 +140,8 @@ def is_code(sentence: str) -> bool:
 
 def shape(step: str) -> str:
     """Return what steps have in common that are said again for the next page, row or attempt: the words without numbers."""
-    return "".join(mark for mark in step[:80].casefold() if not mark.isdigit())
+    start = step[:80].casefold()
+    return start.translate(_NO_DIGITS) if start.isascii() else "".join(mark for mark in start if not mark.isdigit())
 
 
 def is_filler(sentence: str) -> bool:

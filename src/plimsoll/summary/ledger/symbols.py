@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import islice
 from math import sqrt
@@ -11,7 +12,6 @@ from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.fact import fact_of
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterable, Iterator, Sequence
 
     from plimsoll.summary.ledger.calls import Call
@@ -27,7 +27,7 @@ _MATCH_LOCATION = regex(r"(?:^|\n)([\w@./+-]{1,240}\.\w{1,8})[:-][0-9]{1,7}[:-]"
 """The file and line number of a search match."""
 
 _QUOTED = regex(r"`(?:\w{1,40}\.)?([A-Za-z_]\w{3,60})(?:\([^`\n]{0,60}\))?`")
-_WORD = regex(r"[A-Za-z_]\w{5,60}")
+_WORD, _WORD_IN_ASCII = regex(r"[A-Za-z_]\w{5,60}"), regex(r"[A-Za-z_]\w{5,60}", re.ASCII)
 _CODE_NAME = regex(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]|[A-Z]{2}[a-z]")
 """Camel case or inner underscores, which distinguish names in code from words."""
 
@@ -56,7 +56,7 @@ def from_result(call: Call, content: str, position: int) -> Iterator[Fact]:
     for name in defined:
         yield _fact(name, file or _file_at(text, found[name]), position, weight)
     if file and len(content) <= _EXCERPT_CHARS_MAX:
-        used = [name for name in _in_code(dict.fromkeys(_WORD.findall(text))) if name not in found]
+        used = [name for name in _in_code(dict.fromkeys(_words(text))) if name not in found]
         weight = _share(used)
         called = list(islice((name for name in used if f"{name}(" in text), _USED_MAX))
         for name in [*called, *(name for name in used if name not in called)][:_USED_MAX]:
@@ -106,7 +106,12 @@ def from_report(text: str, position: int) -> Iterator[Fact]:
 
 
 def _names(text: str) -> list[str]:
-    return _in_code(_WORD.findall(text[:_CHARS_MAX]))
+    return _in_code(_words(text[:_CHARS_MAX]))
+
+
+def _words(text: str) -> list[str]:
+    found: list[str] = (_WORD_IN_ASCII if text.isascii() else _WORD).findall(text)
+    return found
 
 
 def _in_code(words: Iterable[str]) -> list[str]:

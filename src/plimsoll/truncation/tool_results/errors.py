@@ -26,9 +26,10 @@ _ERROR = regex(
     r"|abort(?:ed)?|rejected|cannot|can't|could not|undefined|unable|unreachable|unexpected|invalid|corrupt\w{0,6}|not found"
     r"|no such|time-?outs?|tim(?:ed?|ing) out|crash\w{0,14}|(?:oom)?killed"
     r"|\w{0,12}backoff|evicted|unmet|missing|exited \([1-9][0-9]{0,3}"
-    r"|exit(?:ed)? (?:code|status|with code|with status):? [1-9][0-9]{0,3}|assert(?:ion)?(?:error)?)\b|超时|拒绝|无法",
-    re.IGNORECASE,
+    r"|exit(?:ed)? (?:code|status|with code|with status):? [1-9][0-9]{0,3}|assert(?:ion)?(?:error)?)\b|超时|拒绝|无法"
 )
+"""In lower case."""
+
 _NONE = regex(
     r"\b(?:0|no|zero|without|non)[ -](?:errors?|failures?|failed|exceptions?)\b"
     r"|\b(?:errors?|err|failures?|failed|exceptions?)[\"']? ?[:=] ?[\"']?"
@@ -109,12 +110,13 @@ def _severity_of(text: str, lower: str) -> int:
     may_be_none = any(map(lower.__contains__, _FAILURES)) and any(map(lower.__contains__, _NONE_WORDS))
     if (may_be_none or not text.isascii()) and _NONE.search(text):
         text = _NONE.sub("", text)
-    return SEVERE if _SEVERE.search(text) else 1 if _ERROR.search(text) else 0
+        lower = text.lower()
+    return SEVERE if _SEVERE.search(text) else 1 if _ERROR.search(lower) else 0
 
 
 def error_start(text: str) -> int | None:
     """The index of the first word of an error in a text, or None."""
-    found = _SEVERE.search(text) or _SERVER_ERROR.search(text) or _ERROR.search(text)
+    found = _SEVERE.search(text) or _SERVER_ERROR.search(text) or _ERROR.search(text.lower())
     return found.start() if found else None
 
 
