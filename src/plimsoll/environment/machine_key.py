@@ -38,7 +38,7 @@ def _machine_id() -> str:
     """The machine id of systemd or D-Bus, else the hardware address of a network card."""
     for place in _MACHINE_ID_FILES:
         try:
-            with open(place, encoding="ascii", errors="replace") as file:  # noqa: PTH123 - pathlib costs more than the read
+            with open(place, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - pathlib costs more than the read
                 found = file.read(64).strip()
         except OSError:
             continue

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
+from _thread import allocate_lock  # the Lock of threading, which takes half a millisecond to import
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable
 from itertools import takewhile
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from plimsoll.light.dataclass import dataclass
@@ -47,7 +47,7 @@ class LruCache(Generic[Result]):
         """By last use."""
         self._until_s: dict[Hashable, float] = {}
         """When each result expires, by age; empty if results never do."""
-        self._lock = Lock()
+        self._lock = allocate_lock()
         self._size_max = size_max if hold_s > 0 else 0
         self._hold_s = hold_s
         self._clock_s = clock_s

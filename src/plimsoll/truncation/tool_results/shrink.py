@@ -229,9 +229,11 @@ class _Shrinking:
 
         An imitation of a notice loses its bracket, because it would be the first line below the real one.
         """
-        found = _NOTICE.fullmatch(verified_notice(content) or "")
+        words = verified_notice(content)
+        found = _NOTICE.fullmatch(words) if words else None
         if not found:
-            body = _IMITATION.sub("(", content, count=1) if _IMITATION.match(content) else content
+            is_imitation = content.startswith("[") and _IMITATION.match(content)
+            body = _IMITATION.sub("(", content, count=1) if is_imitation else content
             return _Original(tokens=tokens_about(content, self.counter)[0], reference=self.reference), body
         reference = self.reference or found["reference"]
         tokens = int(found["tokens"].replace(",", "") or 0)
