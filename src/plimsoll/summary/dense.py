@@ -41,7 +41,7 @@ _HESITATION = regex(
 )
 """What speakers put between two commas while they look for words."""
 
-_EMOJI = regex("[\u2600-\u27bf\ufe0f\u200d\U0001f300-\U0001faff]+")
+_EMOJI = regex("\\s*[\u2600-\u27bf\ufe0f\u200d\U0001f300-\U0001faff]+\\s*")
 
 _OPENING = regex(
     r"(?:(?:wow|oh|ooh|ah|hey|hi|hello|yeah|yep|yup|yes|nope|nah|haha|lol|omg|yay|aww?|ugh|hmm|whoa|oops|and|but|plus|btw"
@@ -245,7 +245,7 @@ def _shortened(clause: str, callings: frozenset[str], *, shortens: bool) -> str:
 
 def shorten(text: str, callings: Iterable[str] = ()) -> str:
     """A clause without opening fillers, names, articles and auxiliaries: "I just got a new cat!" is "got new cat"."""
-    text = (text if text.isascii() else _EMOJI.sub("", text)).strip(" ,.!;:-")
+    text = (text if text.isascii() else _EMOJI.sub(", ", text)).strip(" ,.!;:-")
     text = _HESITATION.sub("", text) if ", " in text else text
     for _ in range(4):
         cut = _OPENING.match(text)

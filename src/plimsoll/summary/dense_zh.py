@@ -293,7 +293,7 @@ def _answer(short: str, noun: str, asked_for: Mapping[str, int]) -> str:
     """A short answer after the noun its question asked for, or after the one it says itself, without what joins the two."""
     own = next((short[:size] for size in (4, 3, 2) if short[:size] in asked_for), "")
     at = short.find(noun[-2:])
-    if not own and at > 8:
+    if short[0] == "我" or (not own and at > 8):
         return short
     value = short.removeprefix(own) if own else short[at + len(noun[-2:]) :] if at >= 0 else short
     return f"{own or noun}{_JOINT.sub('', value) or value}"

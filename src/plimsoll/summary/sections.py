@@ -52,7 +52,8 @@ _ASKING_SHARE = 34.0
 _OWN_WISH = regex(
     r"(?s)\A(?!.*(?:请|帮|麻烦|给我|告诉)).*我(?:们|也|还|就|最近|一直)*(?:想|要|需要)(?!你|您|问|知道|了解|请)"
     r"|\A(?!.*\b(?:must|never|always|only|keep|avoid|without|at most|at least|no more|not|don['’]t|limit|unchanged|you)\b)"
-    r"\W*(?:so |and |also,? )?i(?:['’]d| would)? (?:like|want|need|love|hope|plan) to (?!know|see|ask)",
+    r"\W*(?:(?:so|and|but|also|now|then|well|ok(?:ay)?),? )*i(?:['’]d| would)? (?:like|want|need|love|hope|plan) to"
+    r" (?!know|see|ask)",
     re.IGNORECASE,
 )
 """A wish about the speaker's own plans, not a request."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from plimsoll.summary.labels import Labels
     from plimsoll.summary.ledger import Ledger
 
-_OVERHEAD_CHARS = {"en": 18, "zh": 5}
+_OVERHEAD_CHARS = {"en": 18, "zh": 2}
 """About what a statement costs beyond its text: a separator and its part of labels and headings."""
 
 _HEADING_CHARS = 24

@@ -40,6 +40,7 @@ def test_a_comma_stays_where_the_word_before_it_goes(text: str, short: str) -> N
     [
         ("The Savoia is too dear", "Savoia too dear"),
         ("I keep bees, too", "keep bees"),
+        ("You sent 250 😂 I'll send back 225", "You sent 250, send back 225"),
         ("It shouldn't be more than twelve", "shouldn't be more than twelve"),
         ("We sleep at Inken's on the last night", "sleep at Inken's on the last night"),
         ("We meet at 8 am on Friday", "meet at 8 am on Friday"),
@@ -95,6 +96,17 @@ def test_a_number_in_words_is_a_figure() -> None:
     """Speakers of a meeting say no digits."""
     assert read("eighty")[1] == read("seventy-five")[1] == read("75")[1]
     assert read("two")[1] == read("boats")[1]
+
+
+def test_the_name_of_a_firm_ends_no_sentence_that_goes_on() -> None:
+    """What stands behind it is of the same statement."""
+    text = "I bought it at Lumen & Co. for $980. Then I left the Co. We ran."
+
+    assert [said.text for said in extend(Ledger.empty(), [text_message("user", text)], 0).of("chat")] == [
+        "I bought it at Lumen & Co. for $980.",
+        "Then I left the Co.",
+        "We ran.",
+    ]
 
 
 def test_an_assistant_that_answers_says_nothing_special() -> None:
@@ -271,6 +283,15 @@ def test_what_a_chinese_user_tells_of_her_own_is_not_of_the_topic_before() -> No
 
     assert topics["他2008年退休"] == ""
     assert "歌剧魅影" in topics.values()
+
+
+def test_a_chinese_answer_that_tells_of_the_speaker_has_no_noun_in_front() -> None:
+    """Of two questions at once, it may answer the other one."""
+    asked = [fact(f"店{at}的位置在哪里？", note="assistant") for at in range(3)]
+    told = [fact("请问您的位置在哪里？", note="assistant"), fact("我姓欧阳，住枫林路88号。", note="user")]
+    facts = [said._replace(position=place) for place, said in enumerate([*asked, *told])]
+
+    assert [found.text for found in dense_zh.statements(facts, [])] == ["我姓欧阳，住枫林路88号"]
 
 
 def test_a_chinese_number_in_words_is_a_particular() -> None:

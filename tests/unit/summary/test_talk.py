@@ -284,7 +284,7 @@ def test_what_a_user_wants_to_do_herself_is_no_constraint(counter: Any) -> None:
     texts = [
         "Which boats are easy to sail?",
         "Dinghies are.",
-        "I'd like to learn Portuguese before the trip. I want to keep the plan under 300 words. Never mention hotels.",
+        "I'd like to learn Portuguese before the trip. Now I need to pack. I want to keep the plan under 300 words. Never mention hotels.",
         "Fine.",
     ]
     found = sections(shown(texts, 600, counter).text)

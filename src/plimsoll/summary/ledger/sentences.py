@@ -25,7 +25,7 @@ _MONTH = r"(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Sept|Okt|Nov|Dez)(?:r?uar|z|i
 _ENDS = (
     r"(?<!\b(?:Mr|Ms|Mx|Dr|St|Mt|Hr|Sr|Lt|vs|cf)\.)(?<!\b(?:Mrs|Dra|Sra|Mme|Rev|Col|Gen|Gov|Sen|Sgt|e\.g|i\.e)\.)"
     r"(?<!\b(?:Prof|Srta|Capt|Mlle)\.)(?!(?<=\b(?:[Nn]o|[Nn]r|pp|ca)\.) [0-9])"
-    r"(?!(?<=\bCo\.) (?:KG|Ltd|Inc|KGaA|GmbH)\b)(?!(?<=\b(?:Inc|Ltd|etc|bzw)\.) [a-zà-ÿ])"
+    r"(?!(?<=\bCo\.) (?:KG|Ltd|Inc|KGaA|GmbH)\b)(?!(?<=\b(?:Inc|Ltd|etc|bzw)\.| Co\.) [a-zà-ÿ])"
     rf"(?!(?<=\b[pS]\.) [0-9])(?!(?<=[0-9]\.) (?:[a-zà-ÿ]|[0-9]{{1,2}}\.|{_MONTH}))"
     r"(?!(?<=\b[A-HJ-Z]\.) (?!(?:I|It|The|We|He|She|They|You|This|That|My|And|But|So|Is|Do|What|Where|When|Who|How|Why)\b)[A-Z])"
 )
