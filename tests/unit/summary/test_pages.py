@@ -10,7 +10,8 @@ from summary_conversation import called
 from plimsoll.message import text_message
 from plimsoll.summary.ledger import Ledger, extend
 from plimsoll.summary.ledger.calls import understand
-from plimsoll.summary.ledger.pages import from_page, from_table
+from plimsoll.summary.ledger.fact import Fact
+from plimsoll.summary.ledger.pages import from_answer, from_table
 from spent import cpu_s
 
 _FILLER = "The town has a market and a school, and people like it there all the year. " * 8
@@ -52,7 +53,7 @@ def test_rows_elements_and_labels_are_no_sentences_of_a_page(row):
     """Only what is written in sentences is one."""
     call = understand("open_page", '{"topic": "Vasse bridge"}')
 
-    assert row not in [fact.text for fact in from_page(f"{row}\n{_FILLER}", call, (), 4)]
+    assert row not in [fact.text for fact in from_answer(f"{row}\n{_FILLER}", call, 4, {}) or ()]
 
 
 def test_a_page_says_less_beside_work_on_files():
@@ -60,8 +61,22 @@ def test_a_page_says_less_beside_work_on_files():
     page = "Vasse built the Marrow bridge in 1869 at Hollen. Vasse built the Long bridge in 1871 at Hollen. " * 4
     call = understand("open_page", '{"topic": "Vasse bridge"}')
 
-    assert len(list(from_page(page, call, (), 4, is_aside=True))) == 1
-    assert not list(from_page(page, understand("plan", json.dumps({"text": page})), (), 4))
+    changed = Fact("file", "a.py", "a.py", 2, "tool", state="modified")
+    assert len(list(from_answer(page, call, 4, {"file": {"a.py": changed}}) or ())) == 1
+    assert not list(from_answer(page, understand("plan", json.dumps({"text": page})), 4, {}) or ())
+
+
+def test_a_sentence_that_pages_share_but_for_its_numbers_stands_once():
+    """Each page is kept by what it alone says; what only repeats other pages has no other lines either."""
+    shared = "The clerk of the town keeps the records of the bridge for {} years in the hall. "
+    run = [text_message("user", "Which bridge was sold?")]
+    for at, own in enumerate(["The bridge of Hollen was sold in 1871 to a company of millers.", ""]):
+        run += called("open_page", {"page": at}, f"{shared.format(at + 7)}{own} {_FILLER}", call_id=f"c{at}")
+
+    found = [fact.text for fact in extend(Ledger.empty(), run, 0).of("identifier")]
+
+    assert sum("keeps the records" in text for text in found) == 1
+    assert "The bridge of Hollen was sold in 1871 to a company of millers." in found
 
 
 def test_a_small_table_is_one_value_with_its_columns():
@@ -93,4 +108,4 @@ def test_hostile_pages_take_linear_time(text):
     """Lines without an end, and nothing but ends of sentences."""
     call = understand("open_page", '{"topic": "Vasse bridge"}')
 
-    assert cpu_s(lambda page: list(from_page(page, call, (), 4)), text) < 1
+    assert cpu_s(lambda page: list(from_answer(page, call, 4, {}) or ()), text) < 1

@@ -309,11 +309,6 @@ class _Reader:
         if not has_calls:
             self.draft.heard(text)
 
-    def _wanted(self) -> frozenset[str]:
-        """Return the words of the user's first and newest requests, which a page may say something to."""
-        asked = [fact.text for fact in self.draft.facts["request"].values()]
-        return pages.words_of("\n".join([text[:1_000] for text in (*asked[:1], *asked[-1:])]))
-
     def _call(self, part: ToolCall, position: int, author: str) -> None:
         call = calls.understand(part.name, part.arguments)
         self.calls.ask(part.id, call)
@@ -358,10 +353,9 @@ class _Reader:
             self.draft.add_all(identifiers.from_sentence(text, call.brief, position, is_done=is_done))
         if not pages.answers(call):
             return False
-        is_aside = any(fact.state == "modified" for fact in self.draft.facts["file"].values())
-        found = pages.from_answer(text, call, self._wanted(), position, is_aside=is_aside)
-        self.draft.add_all(found)
-        return bool(found) and call.action != "search"
+        found = pages.from_answer(text, call, position, self.draft.facts)
+        self.draft.add_all(found or ())
+        return found is not None and call.action != "search"
 
     def _values(self, call: calls.Call, content: str, text: str, position: int, *, without_errors: bool) -> None:
         is_done = calls.acts(call)

@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING
 from plimsoll.light.regex import regex
 from plimsoll.summary.ledger.commands import failed
 from plimsoll.summary.ledger.fact import Fact
-from plimsoll.summary.ledger.prose import is_code, plain
+from plimsoll.summary.ledger.prose import is_code, plain, shape
 from plimsoll.summary.ledger.sentences import has_digit, line, sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from plimsoll.summary.ledger.calls import Call
+    from plimsoll.summary.ledger.fact import Kind
+
+    Known = Mapping[Kind, Mapping[str, Fact]]
+    """The facts of the messages before, by kind and key."""
 
 _PAGE_CHARS_MIN, _PAGE_CHARS_MAX = 200, 12_000
-_SENTENCES_MAX, _SENTENCE_CHARS_MAX = 3, 220
+_SENTENCE_CHARS_MAX = 220
 _SENTENCE_WORDS_MIN, _SENTENCE_WORDS_MAX, _LINE_WORDS_MIN = 5, 80, 8
 _WEIGHTS = (0.8, 0.7, 0.6)
 """Of the sentences of a page, best first: as lines that programs printed, in whose section they stand."""
@@ -25,6 +29,9 @@ _ASKED_WORD, _WANTED_WORD, _NUMBER, _NAME, _OPENING = 1.0, 0.5, 0.4, 0.2, 0.8
 """What a word of the call, one of the request, a number, a name and the first place add to a sentence."""
 
 _COUNTED_MAX, _SCORE_MIN = 3, 1.0
+_KEY = "page|"
+"""Start of the key of a page's sentence."""
+
 _TELLING = 5.0
 """A sentence of a page is worth less, the further its score is below this."""
 
@@ -60,21 +67,34 @@ def _asked_of(call: Call) -> frozenset[str]:
     return words_of(" ".join(value for value in call.arguments.values() if isinstance(value, str)))
 
 
-def from_answer(text: str, call: Call, wanted: Collection[str], position: int, *, is_aside: bool = False) -> list[Fact]:
-    """Return a small table as one fact, else the telling sentences of a page; none for what is neither."""
-    small = list(from_table(text, call, position))
-    return small or list(from_page(text, call, wanted, position, is_aside=is_aside))
+def from_answer(text: str, call: Call, position: int, known: Known) -> list[Fact] | None:
+    """Return a small table as one fact, else the sentences that a page says to what is asked; None for what is neither.
 
-
-def from_page(
-    text: str, call: Call, wanted: Collection[str], position: int, *, is_aside: bool = False
-) -> Iterator[Fact]:
-    """Yield the sentences of a page of prose that say most to the words of the call and of the request (`wanted`). Linear.
-
-    One alone where pages are read beside work on files (`is_aside`).
+    A sentence that other pages have too, but for its numbers, tells nothing of this one. Where pages are read beside work on files,
+    one sentence stays.
     """
-    if len(text) < _PAGE_CHARS_MIN:
-        return
+    if small := list(from_table(text, call, position)):
+        return small
+    told = _telling(text, call, _wanted(known)) if len(text) >= _PAGE_CHARS_MIN else []
+    values, files = known.get("identifier", {}), known.get("file", {}).values()
+    best = {f"{_KEY}{shape(sentence)}": (score, sentence) for score, sentence in reversed(told)}
+    new = sorted(((score, sentence, key) for key, (score, sentence) in best.items() if key not in values), reverse=True)
+    facts = []
+    for weight, (score, sentence, key) in zip(_WEIGHTS, new, strict=False):
+        shown, worth = line(sentence, _SENTENCE_CHARS_MAX), weight * min(1.0, (_SCORE_MIN + score) / _TELLING)
+        facts.append(Fact("identifier", key, shown, position, "tool", worth, note=f"{call.brief}\t"))
+    is_aside = any(fact.state == "modified" for fact in files)
+    return (facts[:1] if is_aside else facts) if told else None
+
+
+def _wanted(known: Known) -> frozenset[str]:
+    """Return the words of the user's first and newest requests, which a page may say something to."""
+    asked = [fact.text for fact in known.get("request", {}).values()]
+    return words_of("\n".join([text[:1_000] for text in (*asked[:1], *asked[-1:])]))
+
+
+def _telling(text: str, call: Call, wanted: Collection[str]) -> list[tuple[float, str]]:
+    """Return the sentences of a page of prose that say most to the words of the call and of the request, best first. Linear."""
     asked, given = _asked_of(call), "\n".join(value for value in call.arguments.values() if isinstance(value, str))
     found = [
         sentence for raw in text[:_PAGE_CHARS_MAX].split("\n") if _is_prose(raw) for sentence in sentences(plain(raw))
@@ -84,12 +104,8 @@ def from_page(
         (_score(sentence, asked, wanted) + _OPENING * (order == 0), -order, sentence)
         for order, sentence in enumerate(told)
     ]
-    best = sorted(scored, reverse=True)[: 1 if is_aside else _SENTENCES_MAX]
-    for weight, (score, _, sentence) in zip(_WEIGHTS, best, strict=False):
-        if score >= _SCORE_MIN and sentence not in given:
-            shown = line(sentence, _SENTENCE_CHARS_MAX)
-            worth = weight * min(1.0, (_SCORE_MIN + score) / _TELLING)
-            yield Fact("identifier", shown, shown, position, "tool", worth, note=f"{call.brief}\t")
+    telling = [(score, order, sentence) for score, order, sentence in scored if score >= _SCORE_MIN]
+    return [(score, sentence) for score, _, sentence in sorted(telling, reverse=True) if sentence not in given]
 
 
 def _is_prose(raw: str) -> bool:
