@@ -155,3 +155,21 @@ def test_the_first_request_tells_what_a_page_is_read_for_beside_the_newest():
     found = _values(*asked, *called("open_page", {"url": "https://a.example/4"}, page))
 
     assert next(iter(found)) == "The incident rate is low among stationary plants of any size."
+
+
+def test_a_line_of_code_that_raises_an_error_is_none():
+    """Also where a search puts its number in front; the error itself is one."""
+    found = "70: raise ValueError('invalid operation on closed shelf')\n91: throw new StateError('closed')"
+
+    assert not _read(*called("bash", {"command": "grep -n closed a.py"}, found)).of("error")
+    assert _read(*called("bash", {"command": "python a.py"}, "ValueError: invalid operation on closed shelf")).of(
+        "error"
+    )
+
+
+def test_a_command_whose_outcome_has_a_number_is_worth_more_than_one_that_says_nothing():
+    """What was measured is an answer, whatever program printed it."""
+    (measured,) = _read(*called("bash", {"command": "python time_it.py"}, "4000 words in 0.045 s")).of("command")
+    (told,) = _read(*called("bash", {"command": "python time_it.py"}, "all is well")).of("command")
+
+    assert measured.weight > told.weight

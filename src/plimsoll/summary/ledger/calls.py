@@ -32,11 +32,11 @@ _NAMED: tuple[tuple[Action, str], ...] = (
 
 _ACTIONS = tuple((action, regex(f"{_WORD_START}(?i:{words})")) for action, words in _NAMED)
 _VERBS = (
-    "accept|activate|add|apply|approve|assign|block|book|buy|cancel|clean|close|confirm|cool|create|deactivate|delete|deploy|disable"
-    "|dispatch|drop|edit|enable|exchange|grant|heat|hold|insert|invite|issue|join|merge|modify|move|order|pay|place|post|publish|purchase|put"
-    "|reboot|refuel|refund|register|reject|release|remove|rename|replace|reply|request|reserve|reset|resolve|restart|resume|return|revoke"
-    "|roll_?back|save|schedule|sell|send|set|share|start|stop|submit|subscribe|suspend|take|toggle|transfer(?!_?to)|unlock"
-    "|update|upload|withdraw|write"
+    "accept|activate|add|apply|approve|assign|bind|block|book|buy|cancel|charge|clean|close|confirm|cool|create|deactivate|delete|deploy"
+    "|disable|dispatch|drop|edit|enable|escalate|exchange|freeze|grant|heat|hold|insert|invite|issue|join|merge|modify|move|notify"
+    "|open_(?:account|case|claim|position|ticket)|order|pay|place|post|promote|publish|purchase|put|reboot|refuel|refund|register|reject|release"
+    "|remove|rename|renew|replace|reply|request|reserve|reset|resolve|restart|resume|return|revoke|roll_?back|save|schedule|sell|send|set"
+    "|share|start|stop|submit|subscribe|suspend|take|terminate|toggle|transfer(?!_?to)|trigger|unlock|update|upgrade|upload|withdraw|write"
 )
 _ACTING = regex(rf"{_WORD_START}(?i:{_VERBS})(?![a-z])")
 """A word in a tool's name which says that it changes something."""

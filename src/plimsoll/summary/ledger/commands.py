@@ -43,7 +43,9 @@ def from_result(command: str, result: str, position: int, *, is_error: bool) -> 
     """Return a command fact with its outcome line. `result` is the head and tail of the tool's output."""
     state = "failed" if failed(result, is_error=is_error) else "ok"
     ended = outcome(result)
-    weight = (2.5 if is_weighty(command) else 1.2 if has_digit(ended) else 0.7) * (1.0 if ended or state == "failed" else _SILENT)
+    weight = (2.5 if is_weighty(command) else 1.2 if has_digit(ended) else 0.7) * (
+        1.0 if ended or state == "failed" else _SILENT
+    )
     shown = line(command, CAPS["command"].text_chars_max)
     return Fact("command", shown, shown, position, "tool", weight, note=ended, state=state)
 

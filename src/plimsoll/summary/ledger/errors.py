@@ -37,6 +37,7 @@ _ERROR = regex(
 )
 _HARMLESS = regex(
     r"\b0 (?:errors?|failed|failures)\b|no errors?\b|error_|_error|errors?\.\w{1,4}\b|^\s*(?://|#|\*)|[{(;]\s*$"
+    r"|\b(?:raise|throw(?: new)?) [A-Z]\w*\("
     r"|^\s*(?!\w*(?:Error|Exception)\b)[\w.]{1,60}\([^\n]*\)\s*$"
 )
 _PLACED = regex(r"\s{0,8}[\w./\\-]{1,200}[:(][0-9]{1,7}[:,)0-9]{0,16}:? (?:fatal )?error\b")
