@@ -14,7 +14,7 @@ from plimsoll.compaction.working_view import WorkingView
 from plimsoll.formats.provenance import notice, verified_notice
 from plimsoll.light.dataclass import replace
 from plimsoll.limits import REREAD_LINES_MAX
-from plimsoll.message import ToolResult
+from plimsoll.message import Text, ToolResult
 
 CHANGED = {
     "en": "The same call was made again later; lines of this earlier result that were replaced (-) and what replaced them (+)",
@@ -128,6 +128,8 @@ def results_of(view: WorkingView) -> Iterator[tuple[ViewExchange, int, int, Tool
     for exchange in reversed(view.exchanges):
         for number in range(len(exchange.entries) - 1, -1, -1):
             parts = exchange.entries[number].message.parts
+            if len(parts) == 1 and type(parts[0]) is Text:  # as most are
+                continue
             for index in range(len(parts) - 1, -1, -1):
                 if isinstance(part := parts[index], ToolResult):
                     yield exchange, number, index, part

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from operator import attrgetter
 
 from plimsoll.compaction.importance import OPEN_ERROR, open_errors
 from plimsoll.compaction.losses import least_cut
@@ -44,8 +45,7 @@ class Split:
     @property
     def covers(self) -> tuple[int, int]:
         """The positions `[start, end)` that a summary of the leaving exchanges covers."""
-        starts = [exchange.first for exchange in self.leave if exchange.first is not None]
-        ends = [exchange.last for exchange in self.leave if exchange.last is not None]
+        starts, ends = (set(map(attrgetter(name), self.leave)) - {None} for name in ("first", "last"))
         return min(starts, default=0), max(ends, default=-1) + 1
 
 

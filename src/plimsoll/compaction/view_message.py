@@ -158,7 +158,7 @@ class ViewExchange:
     @property
     def is_summary(self) -> bool:
         """True for an earlier summary, which the next one replaces. One that must stay is treated like any other message."""
-        return self.kept_as is None and self.is_summary_or_notice
+        return self.kept_as is None and self.entries[0].origin == "summary"
 
     @property
     def is_summary_or_notice(self) -> bool:

@@ -30,10 +30,9 @@ def ranked(candidates: Sequence[Candidate], chars: int, overhead: int, heading: 
 
     def gain(index: int) -> float:
         item, words, whose, factor = candidates[index]
+        worth = sum(words.values())
         if known := said.get(whose):
-            worth = sum([number * _SAID_AGAIN if word in known else number for word, number in words.items()])
-        else:
-            worth = sum(words.values())
+            worth -= (1 - _SAID_AGAIN) * sum(map(words.__getitem__, known.intersection(words)))
         return -worth * factor / (length(item.text) + overhead + (0 if item.group in opened else heading))
 
     waiting = _by_heading(candidates)

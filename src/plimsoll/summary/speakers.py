@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 def authors(ledger: Ledger, origin: Origin) -> frozenset[str]:
     """Return the names that messages give their authors on one side, if there are several: one needs no telling apart."""
     facts = (*ledger.of("request"), *ledger.of("decision"), *ledger.of("chat"))
-    notes = {(fact.note, fact.state): fact for fact in facts if fact.origin == origin}  # few are different
-    found = frozenset(map(author_of, notes.values())) - {""}
+    few = dict(
+        zip(map(attrgetter("origin", "note", "state"), facts), facts, strict=True)
+    ).values()  # that are different
+    found = frozenset(author_of(fact) for fact in few if fact.origin == origin) - {""}
     found |= {name for role, name in ledger.beside if role == origin}
     return found if len(found) > 1 else frozenset()
 

@@ -165,6 +165,8 @@ class VocabularyEngine:
 
     def count(self, text: str) -> int:
         """Tokens of one text. Raises UnicodeEncodeError for lone surrogates."""
+        if (engine := self._splintr) is not None:
+            return engine.count(text)
         table = self._table
         tokens = None if table is None else table.count(text)
         return self.splintr().count(text) if tokens is None else tokens

@@ -52,19 +52,19 @@ class LedgerDraft:
 
     def add(self, fact: Fact) -> None:
         """Add a fact, or merge it into the one with its key."""
-        kept = self.facts[fact.kind]
-        known = kept.get(fact.key)
-        if known is None:
-            kept[fact.key] = fact if fact.last >= 0 or fact.position < 0 else first_seen(fact)
-            if len(kept) > CAPS[fact.kind].facts_max * 2:  # ranking is more expensive than memory
-                self._evict(fact.kind)
-            return
-        kept[fact.key] = _merged(known, fact)
+        self.add_all((fact,))
 
     def add_all(self, facts: Iterable[Fact]) -> None:
         """Add several facts."""
         for fact in facts:
-            self.add(fact)
+            kind, key = fact.kind, fact.key
+            kept = self.facts[kind]
+            if key in kept:
+                kept[key] = _merged(kept[key], fact)
+                continue
+            kept[key] = fact if fact.last >= 0 or fact.position < 0 else first_seen(fact)
+            if len(kept) > CAPS[kind].facts_max * 2:  # ranking is more expensive than memory
+                self._evict(kind)
 
     def renew(self, fact: Fact) -> None:
         """Add a fact as the newest of its kind, instead of the one with its key."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from plimsoll.light.named_tuple import NamedTuple
@@ -92,7 +93,7 @@ def speaker_of(fact: Fact) -> str:
 
 def speakers_of(facts: Iterable[Fact]) -> set[str]:
     """Return the speakers of chat facts. Few notes are different."""
-    return {note.partition("\t")[0] for note in {fact.note for fact in facts}}
+    return {note.partition("\t")[0] for note in set(map(attrgetter("note"), facts))}
 
 
 def topic_of(fact: Fact) -> str:

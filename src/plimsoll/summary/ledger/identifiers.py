@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any
 
 from plimsoll.light.regex import regex
@@ -15,7 +16,7 @@ from plimsoll.summary.ledger.sentences import has_digit, line
 from plimsoll.truncation.tables import header_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
 _VALUE_HINT = regex(r"[0-9@#$:][0-9a-fA-F/.][0-9a-zA-Z/.]")
 """Every value matches this, and it is fast to search; only lines with a match are parsed."""
@@ -150,11 +151,10 @@ def from_sentence(text: str, label: str, position: int, *, is_done: bool = False
         yield Fact("identifier", f"{label}|{shown}", shown, position, "tool", weight, note=f"{label}\t")
 
 
-def _codes(values: Sequence[Any], label: str, position: int) -> Iterator[Fact]:
+def _codes(values: list[Any], label: str, position: int) -> Iterator[Fact]:
     """Yield one dense row of all codes in a result by field name, without those of the call that asked for it."""
     codes: dict[str, dict[str, None]] = {}
-    for value in values:
-        _collect(value, "", codes, 0)
+    _collect(values, "", codes, 0)
     cells = [(key, [code for code in found if code not in label][:_CODES_MAX]) for key, found in codes.items()]
     cells = [(key, found) for key, found in cells if found]
     if cells:
@@ -282,20 +282,18 @@ def _decoded(text: str) -> list[Any]:
     return found
 
 
-def _collect(value: object, name: str, codes: dict[str, dict[str, None]], depth: int) -> None:
-    """Collect id-like values by field name, at any depth up to the limit."""
-    if depth > _DEPTH_MAX:
-        return
-    if isinstance(value, dict):
-        for key, field in list(value.items())[:60]:
-            _collect(field, key[:40], codes, depth + 1)
-    elif isinstance(value, list):
-        for item in value[: _ROWS_MAX * 2]:
-            _collect(item, name, codes, depth + 1)
-    elif isinstance(value, str) and len(value) <= 40 and _is_code(value.replace("-", "_")):
-        codes.setdefault(name, {})[value] = None
-    elif isinstance(value, int) and value >= _NUMBER_MIN and name.endswith(ID_ENDINGS):
-        codes.setdefault(name, {})[str(value)] = None
+def _collect(around: dict[str, Any] | list[Any], name: str, codes: dict[str, dict[str, None]], depth: int) -> None:
+    """Collect the id-like values in an object or a list by field name, at any depth up to the limit."""
+    fields = islice(around.items(), 60) if isinstance(around, dict) else zip(repeat(name), around[: _ROWS_MAX * 2])
+    for key, value in fields:
+        if isinstance(value, str):
+            if len(value) <= 40 and not value.isalpha() and _is_code(value.replace("-", "_")):
+                codes.setdefault(key[:40], {})[value] = None
+        elif isinstance(value, (dict, list)):
+            if depth < _DEPTH_MAX:
+                _collect(value, key[:40], codes, depth + 1)
+        elif isinstance(value, int) and value >= _NUMBER_MIN and key[:40].endswith(ID_ENDINGS):
+            codes.setdefault(key[:40], {})[str(value)] = None
 
 
 def _walk(value: object, name: str, rows: list[tuple[str, str, str]], depth: int) -> None:
@@ -351,13 +349,14 @@ def _row(
 
 def _informative(cells: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Drop addresses that extend another cell's, and the empty values of a row that has many."""
+    shown = [cell for _, cell in cells]
     idle, first = {""}, ""
-    for address in sorted({cell for _, cell in cells if "://" in cell[:9]}):
+    for address in sorted({cell for cell in shown if "://" in cell[:9]}) if "://" in "".join(shown) else ():
         if first and address.startswith(first):
             idle.add(address)
         else:
             first = address
-    if sum([cell in _EMPTY_VALUES for _, cell in cells]) > _EMPTY_CELLS_MAX:
+    if sum(map(_EMPTY_VALUES.__contains__, shown)) > _EMPTY_CELLS_MAX:
         idle |= _EMPTY_VALUES
     return [pair for pair in cells if pair[1] not in idle]
 
