@@ -185,6 +185,8 @@ class _Reader:
             self.noun = ""
             self._turn(fact.text, answers=False)
         about, noun = self.about if answers else self.topic, self.noun
+        if answers and _OF_OWN.search(fact.text) is not None:
+            about = noun = ""
         weight = _ANSWER if noun else _REPLY if answers else 1.0
         whole = answers or _WHOLE.search(fact.text) is not None
         for clause, (short, tells) in enumerate(_runs_of(fact.text, whole=whole)):

@@ -43,7 +43,7 @@ _PEER_SHARE = 0.2
 _PEERS_ASK = 0.25
 """Two talk as peers where the user says so much of what is worth keeping and hardly asks for anything."""
 
-_STEERS, _STEERING_SHARE = 3.0, 0.7
+_STEERS, _STEERING_SHARE = 3.0, 0.5
 """What the words of a user are worth besides, the less they are; none from this share of all words on."""
 
 _TAKEN_UP = 2.0
@@ -130,7 +130,7 @@ class _Statements:
     def _weighed(self, worth: Mapping[str, float]) -> list[float]:
         """What each statement is worth besides, by what replaces it and whose it is."""
         taken = set[int]() if self.named or self.talk is None else taken_up(self.said)
-        steers = 1.0 if self.named or self.by_topic else _steering(self.said)
+        steers = 1.0 if self.named else _steering(self.said)
         return [
             worth.get(fact.key, 1.0) * (steers if fact.origin == "user" else _TAKEN_UP if place in taken else 1.0)
             for place, fact in enumerate(self.said)

@@ -43,7 +43,14 @@ def test_the_first_message_that_leaves_behind_the_start_is_no_goal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "is_request"), [("今天老板把我的海报改了七遍还不满意", False), ("把我的海报改成蓝色的，再检查标题", True)]
+    ("text", "is_request"),
+    [
+        ("今天老板把我的海报改了七遍还不满意", False),
+        ("把我的海报改成蓝色的，再检查标题", True),
+        ("我请组里的人吃了火锅", False),
+        ("我们商量请个育儿嫂", False),
+        ("请检查标题", True),
+    ],
 )
 def test_what_was_changed_is_told_and_what_is_to_change_is_asked(text: str, *, is_request: bool) -> None:
     """The same verbs stand in both."""

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from plimsoll.message import text_message
-from plimsoll.summary import dense, dense_zh, names_zh
+from plimsoll.summary import dense, dense_zh, names_zh, talk
+from plimsoll.summary.labels import CHINESE
 from plimsoll.summary.ledger import Ledger, extend
 from plimsoll.summary.ledger.fact import LIST, Fact
 from plimsoll.summary.listening import listen, taken_up
@@ -299,3 +300,13 @@ def test_a_chinese_number_in_words_is_a_particular() -> None:
     facts = [fact("花店房租是每月六千五，"), fact("花店房间是每位客人的，")]
 
     assert [found.factor for found in dense_zh.statements(facts, [])] == [1.5, 1.0]
+
+
+@pytest.mark.parametrize(("advice", "is_half"), [("", True), ("而且建议每天学习，" * 9, False)], ids=["half", "more"])
+def test_a_chinese_user_of_few_words_decides_what_is_kept(advice: str, *, is_half: bool) -> None:
+    """Where an assistant writes most of the talk, what the user says of herself comes first; between equals it does not."""
+    said = [f"第{at}课的考试在{at}月{advice}" if at % 2 else f"苏州零件厂{at}车间在招质检。" for at in range(12)]
+    ledger = extend(Ledger.empty(), [text_message(("user", "assistant")[at % 2], t) for at, t in enumerate(said)], 1)
+    peers, *_ = talk.sections(ledger, CHINESE, lambda _: 1.0, 400, lambda _: False)
+
+    assert ([item.label for item in peers.items[:4]] == ["user"] * 4) is not is_half
