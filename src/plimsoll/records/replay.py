@@ -357,8 +357,7 @@ class ViewState:
         for entry in entries:
             message = entry.message
             found = self.normalizer.add(message, _NOWHERE if entry.position is None else entry.position)
-            same = len(found) == 1 and found[0].shown is message
-            normalized += [entry] if same else [_renormalized(one, entry) for one in found]
+            normalized += [entry if one.shown is message else _renormalized(one, entry) for one in found]
         self.normalizer.held += held
         return normalized
 

@@ -130,3 +130,30 @@ def test_references_from_before_parts_had_words() -> None:
     with plimsoll.open("a", store="memory:") as session:
         session.append({"role": "user", "content": [{"type": "text", "text": "x"}, chat_image]})
         assert PNG_HASH in session.read(f"m0.1-{hashlib.sha256(b'').hexdigest()[:8]}")
+
+
+@pytest.mark.parametrize("budget", [200, 300])
+def test_an_answer_that_was_cut_behind_reasoning_is_read_back_after_an_edit(budget: int) -> None:
+    """When a host edits a request behind which a cut answer stands, what later leaves the view is still referred to as it was said."""
+    said = "the load line of a ship is what it may be laden to "
+    held: list[Wire] = []
+
+    def turn(number: int, repeats: int) -> list[Wire]:
+        content = [{"type": "output_text", "text": f"{number} " + said * repeats, "annotations": []}]
+        return [
+            {"role": "user", "content": f"request {number}: {said * 8 if number == 1 else ''}"},
+            {"type": "reasoning", "id": f"rs_{number}", "summary": [], "encrypted_content": "c2VhbGVk"},
+            {"type": "message", "id": f"msg_{number}", "role": "assistant", "status": "completed", "content": content},
+        ]
+
+    with plimsoll.open(store="memory:", format="openai-responses", max_tokens=budget) as session:
+        for number, repeats in ((1, 5), (2, 80), (3, 5), (4, 80), (5, 5)):
+            held += turn(number, repeats)
+            session.sync(held)
+            held[-3] = {"role": "user", "content": f"edited {number}"}
+            session.sync(held)
+        actions = [action for compaction in session.compactions() for action in compaction.actions]
+
+        assert actions
+        for reference in (reference for action in actions for reference in action.references):
+            session.read(reference)
