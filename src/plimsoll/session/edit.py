@@ -84,6 +84,19 @@ def edit_draft(
     return RecordDraft(kind="edit", data=data)
 
 
+def edit_as(original: SessionRecorder, forked: SessionRecorder) -> None:
+    """Edit a fork as its original was edited after the message that the fork ends with, unless that one was removed itself."""
+    branch, then, stop = original.state.history.branch, forked.state.history.branch, forked.log.messages
+    if branch == then or not branch.holds(stop - 1):
+        return
+    left = [(start, min(end, stop)) for start, end in branch.left if start < stop]
+    anew = [at for at, seq in branch.changed.items() if at < stop and branch.holds(at) and then.changed.get(at) != seq]
+    changed = original.state.history.gathered([(at, at + 1) for at in anew])
+    edit = Edit(left=[run for run in left if any(map(then.holds, range(*run)))], changed=changed)
+    if edit:
+        forked.append([], edit=edit_draft(forked, edit, {}))
+
+
 def unbound_by(recorder: SessionRecorder, edit: Edit, base: int | None) -> list[int]:
     """Positions of messages in the view whose thinking depends on what an edit changes."""
     state = recorder.state

@@ -17,6 +17,7 @@ from plimsoll.errors import ErrorCatcher, MemoryWarning, StoreUnusable, on_failu
 from plimsoll.light.dataclass import replace
 from plimsoll.limits import MEMORY_ANSWER_S, MEMORY_OFFER_S
 from plimsoll.records.compactions import session_record
+from plimsoll.session.edit import edit_as
 from plimsoll.session.environment import recorded
 from plimsoll.session.recorder import SessionRecorder
 from plimsoll.summary.kept import forget
@@ -35,6 +36,8 @@ NOTES_SHARE = 10
 def fork(recorder: SessionRecorder, at: str | int | None, name: str | None) -> SessionRecorder:
     """A fork of a session, of which as much counts as read as of the original."""
     found = recorder.fork(at, name)
+    with on_failure(found.close):
+        edit_as(recorder, found)
     inherit(recorder, found)
     return found
 

@@ -342,6 +342,8 @@ class Session(SyncedSession, SearchedSession, SharedSession, ShortRepr, Closes):
     def fork(self, at: str | int | None = None, *, name: str | None = None) -> Session:
         """A new session with a copy of the history up to and including message `at` (None: all of it).
 
+        Where that message has left the history, the copy is of the history as it was when the message was the newest.
+
         Raises SettingError for an id that is not in the history, StoreError.
         """
         return Session(fork(self._recorder, at, name), summarizer=self._summarizer, background=self._ahead is not None)

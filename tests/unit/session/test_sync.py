@@ -6,6 +6,7 @@ import asyncio
 import copy
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -106,6 +107,27 @@ def test_an_edited_message_takes_the_conversation_another_way(session: plimsoll.
     assert session.read("m61") == messages[61]["content"]
     with session.fork(at=f"m{len(messages) - 1}", name="old-way") as old:
         assert old.history() == messages
+
+
+@pytest.mark.parametrize("store", ["memory:", "folder", "sqlite"])
+def test_a_fork_has_the_history_as_it_is_now(store: str, tmp_path: Path) -> None:
+    """What was removed or changed since does not come back in a fork of what came before the edit."""
+    spec = {"folder": str(tmp_path), "sqlite": f"sqlite:///{tmp_path / 'a.db'}"}.get(store, store)
+    messages = conversation(12)
+    for budget in (900, 100_000):
+        with plimsoll.open(f"edited-{budget}", store=spec, max_tokens=budget, format="openai-chat") as session:
+            session.sync(messages)
+            secret = next(at for at, message in enumerate(messages) if message["role"] == "user" and at > 4)
+            held = [*messages[:secret], *messages[secret + 1 :]]
+            held[0] = {**held[0], "content": "edited"}
+            session.sync(held)
+            with session.fork(at=f"m{len(messages) - 1}") as forked:
+                assert forked.history() == session.history() == held
+                assert plimsoll.validate(forked.view()) == []
+            with session.fork(at=f"m{secret + 3}") as forked:
+                assert forked.history() == held[: secret + 3]
+            with session.fork(at=f"m{secret}") as forked:
+                assert forked.history() == messages[: secret + 1]
 
 
 @pytest.mark.slow
