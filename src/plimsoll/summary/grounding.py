@@ -54,8 +54,12 @@ _BETWEEN_PARTS = regex(r"([/.@+~])")
 _NUMBER = regex(r"\d[\d,]*(?:\.\d+)?")
 _PART_CHARS_MIN, _CODE_CHARS_MIN = 4, 5
 
+_MARKUP = regex(r"(?:[\s>|*+\"-]|[0-9]{1,3}[.)]?\s|</?[\w-]{1,40}>)*")
+"""What may stand before the words of a line."""
+
+_TAG = regex(r"</?[\w-]{1,40}>")
 _TITLE = regex(
-    r"(?:\d{1,2}[.)]\s)?(?:(?:#{1,6}\s|<(?!/)|\*\*|【)[^.。\n]{1,60}|[^.。\n]{1,60}[:：]\**|\s*\"\w{1,40}\":\s?\[)"
+    r"#{1,6}\s[^.。\n]{1,60}|【[^\n]{1,60}|[^.。\n]{1,60}(?:[:：][*\",]*|\*\*)|\"?\w{1,40}\":\s?\[|</?[\w-]{1,40}>"
 )
 _ASKS = regex(r"\b(?:requests?|asked|asks|constraints?|instructions?)(?![^\W_])|请求|要求|约束|指令")
 """A title with one of these stands above what the user asked for."""
@@ -95,13 +99,17 @@ def grounded(prose: str, conversation: Grounds) -> tuple[str, int]:
     judges_requests = _speaks_alike(prose, conversation)
     lines, count, is_request = list[str](), 0, False
     for line in prose.split("\n"):
-        is_title = _TITLE.fullmatch(line.strip()) is not None
-        is_request = _ASKS.search(line.casefold()) is not None if is_title else is_request
+        words = _TAG.sub("", _MARKUP.sub("", line, count=1))
+        is_title = _TITLE.fullmatch(words.strip() or line.strip()) is not None
+        if is_title:
+            is_request = _ASKS.search(line.casefold()) is not None and not line.lstrip().startswith("</")
         is_listed = not is_title and (is_request or _LISTS_REQUESTS.search(line.casefold()) is not None)
-        if is_listed and judges_requests and _is_unspoken(line, conversation, _ASKED_TERMS_MIN):
+        if is_listed and judges_requests and _is_unspoken(words, conversation, _ASKED_TERMS_MIN):
             count += 1
             continue
-        kept, struck = _grounded_line(line, conversation, judges_requests=judges_requests and not is_listed)
+        kept, struck = _grounded_line(
+            line, conversation, judges_requests=judges_requests and not (is_title or is_listed)
+        )
         count += struck
         if kept.strip() or not line.strip():
             lines.append(kept)

@@ -62,6 +62,7 @@ _LEAD_IN = regex(
     r"|(?:好的|当然|以下|下面|这是)[^\n]{0,40}(?:摘要|总结|记录)[^\n]{0,20}[：:。！]\n",
     re.IGNORECASE,
 )
+_ESCAPED = regex(r"\\u([0-9a-fA-F]{4})")
 _LEAD_OUT = regex(
     r"\n[\s*_>-]{0,4}(?:let me know|feel free|i hope this|would you like me|is there anything|如需|如果需要|请告诉我|希望对)"
     r"[^\n]{0,200}\Z",
@@ -111,7 +112,13 @@ def _bare(text: str) -> str:
     out = _LEAD_OUT.search(text, max(0, len(text) - _OPENING_CHARS))
     text = text[: out.start()].strip() if out else text
     fenced = _FENCED.fullmatch(text)
-    return fenced[2].strip() if fenced else text
+    text = fenced[2].strip() if fenced else text
+    return _ESCAPED.sub(_unescaped, text) if text.startswith(("{", "[")) else text
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    char = chr(int(found[1], 16))
+    return char if char.isprintable() else found[0]
 
 
 def missing_facts(ledger: Ledger, text: str, shown: str = "", share_min: float = SHARE_MIN) -> list[Fact]:

@@ -510,6 +510,21 @@ def test_a_request_that_nobody_made_is_struck_from_a_list_of_requests() -> None:
 
 
 @pytest.mark.parametrize(
+    "title",
+    [
+        "# User requests in order", "- **User requests (verbatim, chronological)**", "2. Primary user request and intent:",
+        "| 2 | User requests: |", "> ## User demands, newest last", "<item>1. What the user wants overall:</item>",
+        '  "user_requests_chronologically": [', '"1. Primary request and intent:",',
+    ],
+)  # fmt: skip
+def test_a_title_asks_for_nothing(title: str) -> None:
+    """Its own words are the model's, and stand in no conversation."""
+    case = CASES["operations"]
+    prose = f"{case.summary}\n{title}\n- rename cust_ref\n- count the rows"
+    assert grounded(prose, case.grounds) == (prose, 0)
+
+
+@pytest.mark.parametrize(
     ("said", "number", "beside", "follows"),
     [
         ("1,234,567 cents", "12,346", (), True), ("65 thousand", "65,000", (), True), ("sixty-five thousand", "65,000", (), True),

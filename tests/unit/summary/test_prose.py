@@ -143,6 +143,16 @@ def test_what_a_model_says_around_its_summary_is_no_part_of_it(answer, counter):
     assert accept(answer.format(said), tokens_max=80, input_tokens=150, counter=counter) == said
 
 
+def test_characters_that_json_escapes_come_back_as_they_are(counter):
+    """A dash costs five characters less so; what is not printed stays escaped, and so does prose about such a thing."""
+    said = '{"facts": ["May \\u2013 June", "\\u7801\\u5934", "\\u200b"]}'
+    assert (
+        accept(said, tokens_max=80, input_tokens=150, counter=counter) == '{"facts": ["May – June", "码头", "\\u200b"]}'
+    )
+    told = "The file has \\u2013 in it."
+    assert accept(told, tokens_max=80, input_tokens=150, counter=counter) == told
+
+
 def test_the_prompt_speaks_chinese_when_asked(counter):
     """The Chinese catalogue is used whole."""
     made = prompt(CHINESE, counter, language="zh")
