@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, Final, Protocol, TypeAlias
 
 from plimsoll.formats.checks import is_name, tool_name
@@ -14,7 +15,7 @@ from plimsoll.formats.rules import RULES
 from plimsoll.formats.turns import Turn, kind_of_opaque, spoken, turns_of
 from plimsoll.formats.wire import copied_value
 from plimsoll.light.dataclass import replace
-from plimsoll.message import FormatName, Media, Message, Opaque, Reasoning, Text, ToolCall, ToolResult, Wire
+from plimsoll.message import FormatName, Media, Message, Opaque, Part, Reasoning, Text, ToolCall, ToolResult, Wire
 
 ContentPart: TypeAlias = Text | Media | ToolCall | Reasoning
 """What is left of a turn once it is portable."""
@@ -88,16 +89,27 @@ class Portable:
         """The parts of a turn. Opaque parts become text if they have any, otherwise a loss is reported."""
         if turn.name and not self._rules.has_names:
             self.lose(turn.position, "name", "this format has no message names")
-        for part in turn.parts:
+        for before, part in pairwise((None, *turn.parts)):
             match part:
                 case Opaque():
-                    yield from self._words(part, turn.position)
-                case ToolResult():
+                    told = self._besides_name(before, part)
+                    yield from () if told is None else self._words(told, turn.position)
+                case ToolResult() | None:
                     pass
                 case Text() | Media() | ToolCall() | Reasoning():
                     if not isinstance(part, Reasoning):
                         self.note_fields(part.wire, turn.position)
                     yield part
+
+    def _besides_name(self, medium: Part | None, part: Opaque) -> Opaque | None:
+        """A part without the title of the document before it, where this format writes that as the name of the file."""
+        source = source_of(medium.wire or {}) if isinstance(medium, Media) else None
+        if source is None or source.filename is None or not part.wire.keys() <= {"title", "context"}:
+            return part
+        if self._block_of(source) == self._block_of(replace(source, filename=None)):
+            return part
+        rest = {field: text for field, text in part.wire.items() if field != "title"}
+        return Opaque(wire=rest) if rest else None
 
     def _words(self, part: Opaque, position: int) -> Iterator[Text]:
         words = spoken(part)

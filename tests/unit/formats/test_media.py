@@ -93,6 +93,76 @@ def test_images_convert_between_all_formats(source: Any, target: Any) -> None:
     assert converted.messages[0][field.get(target, "content")] == [BLOCKS[target]]
 
 
+PDF = "data:application/pdf;base64,JVBERi0="
+PDF_PARTS: dict[str, dict[str, Any]] = {
+    "openai-chat": {"type": "file", "file": {"file_data": PDF, "filename": "a.pdf"}},
+    "openai-responses": {"type": "input_file", "filename": "a.pdf", "file_data": PDF},
+    "anthropic": {
+        "type": "document",
+        "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="},
+        "title": "a.pdf",
+    },
+    "ui-parts": {"type": "file", "mediaType": "application/pdf", "filename": "a.pdf", "url": PDF},
+}
+SPOKEN: dict[str, dict[str, Any]] = {
+    "openai-chat": {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "mp3"}},
+    "ui-parts": {"type": "file", "mediaType": "audio/mp3", "url": "data:audio/mp3;base64,AAAA"},
+}
+AT_AN_ADDRESS: dict[str, dict[str, Any]] = {
+    "openai-responses": {"type": "input_file", "file_url": "https://example.org/a.pdf"},
+    "anthropic": {"type": "document", "source": {"type": "url", "url": "https://example.org/a.pdf"}},
+}
+UPLOADED: dict[str, dict[str, Any]] = {
+    "openai-chat": {"type": "file", "file": {"file_id": "file-1"}},
+    "openai-responses": {"type": "input_file", "file_id": "file-1"},
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "blocks"),
+    [
+        (source, target, blocks)
+        for blocks in (PDF_PARTS, SPOKEN, AT_AN_ADDRESS, UPLOADED)
+        for source in blocks
+        for target in blocks
+    ],
+)
+def test_files_and_sound_convert_between_the_formats_that_hold_them(
+    source: Any, target: Any, blocks: dict[str, dict[str, Any]]
+) -> None:
+    """A file or a sound converts to every format that has a block for it, as that format writes it, and nothing is lost."""
+    field = {"ui-parts": "parts"}
+    message = {"role": "user", field.get(source, "content"): [blocks[source]]} | (
+        {"id": "m"} if source == "ui-parts" else {}
+    )
+    converted = convert([message], to=target, format=source)
+    assert converted.losses == []
+    assert converted.messages[0][field.get(target, "content")] == [blocks[target]]
+
+
+@pytest.mark.parametrize(
+    ("document", "lost"),
+    [
+        (AT_AN_ADDRESS["anthropic"] | {"title": "a.pdf"}, ["title"]),
+        (PDF_PARTS["anthropic"] | {"context": "by Ines"}, ["context"]),
+    ],
+)
+def test_of_a_document_what_no_file_says_is_a_loss(document: dict[str, Any], lost: list[str]) -> None:
+    """A title becomes the name of a file; where the file has no name, it is lost, as is what is said about the document."""
+    converted = convert([{"role": "user", "content": [document]}], to="openai-responses", format="anthropic")
+    assert [loss.what for loss in converted.losses] == lost
+
+
+@pytest.mark.parametrize(
+    ("mime", "kind"), [("image/heic", "image"), ("audio/ogg", "audio"), ("video/mp4", "video"), ("text/csv", "file")]
+)
+def test_a_file_of_a_user_interface_is_of_the_kind_of_its_type(mime: str, kind: str) -> None:
+    """The first half of a media type says what a file is; what it does not name is a file."""
+    media = media_of({"type": "file", "mediaType": mime, "url": "https://example.org/x"})
+    assert media is not None
+    assert (media.kind, media.mime) == (kind, mime)
+
+
 @pytest.mark.parametrize(
     ("source", "block", "target"),
     [

@@ -111,7 +111,7 @@ def _media(block: dict[str, Any]) -> list[Part]:
     media = media_of(block)
     if media is None:
         return [Opaque(wire=block)]
-    texts = {field: block[field] for field in DOCUMENT_FIELDS & block.keys() if block[field]}
+    texts = {field: block[field] for field in sorted(DOCUMENT_FIELDS & block.keys()) if block[field]}
     return [media, Opaque(wire=texts)] if texts else [media]
 
 
