@@ -33,7 +33,7 @@ _CODE_CHARS_MIN = 3
 _DURATION = regex(r"[0-9.]+(?:ns|us|µs|ms|s|m|h)")
 _QUOTES = ".,;:!?()[]{}<>'\"`*|"
 _WORDS_MAX = 40
-_CLOCK = regex(r"\s{0,4}\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.,]{5,15}Z?\]?")
+_CLOCK = regex(r"\A\s{0,4}\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.,]{5,15}Z?\]?")
 _OF_DIFF = regex(r"index [0-9a-f]{6,40}\.\.[0-9a-f]{6,40}|@@ -[0-9]")
 """What only a program reads of a diff."""
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 _FENCE = regex(r"[ \t>]{0,12}(?:(?:[-*+]|[0-9]{1,3}[.)])[ \t]{1,4})?(`{3,}(?=[^`\n]*$)|~{3,})")
 _MARKER = regex(r"(?:\s{0,12}(?:[-*+•>]|#{1,6}|[0-9]{1,3}[.)]|\[[ xX]\])(?=\s)){1,4}\s*")
+_HEADING = regex(r"\s{0,12}#{1,6}(?:\s|\Z)")
 _STRONG = regex(r"\*{2,3}|(?<!\w)__(?=\S)|(?<=\S)__(?!\w)")
 _LIGHT = regex(r"(?<![\w*\\])\*([^\s*][^*\n]{0,200})\*(?![\w*])")
 _TAGS = regex(r"</?(?:b|i|u|s|em|strong|mark|small|span|font|sub|sup|p|li|h[1-6])>", re.IGNORECASE)
@@ -158,7 +159,7 @@ def _statements(text: str) -> Iterator[str]:
     """Yield the sentences of all lines except headings, also of tables; short fields are not split."""
     lines = without_code(text).split("\n")
     for raw, following in zip(lines, [*lines[1:], ""], strict=True):
-        if raw.lstrip().startswith("#") or (raw.lstrip().startswith("|") and _is_rule(following)):
+        if _HEADING.match(raw) is not None or (raw.lstrip().startswith("|") and _is_rule(following)):
             continue
         sentence = plain(raw)
         if _is_field(sentence):
