@@ -43,6 +43,11 @@ _LIKELY = 4
 _LISTED_MAX = 4
 """Codes of a column from which on each counts less, unless calls took some."""
 
+_SAID_MAX = 2
+"""Results of a tool that are equal but for their numbers, from which on each but the newest counts less."""
+
+_DIGITS = dict.fromkeys(range(48, 58))  # removes them
+
 _START_CHARS_MIN = 12
 """A shorter start of a row is useless."""
 
@@ -89,7 +94,7 @@ def items(facts: tuple[Fact, ...], bias: Callable[[str], float], end: int) -> tu
         tables.setdefault(row.table, []).append(row)
         tools.setdefault(row.tool, set()).add(row.asked)
     shared = {table: _shared(found) for table, found in tables.items() if table[2] and len(found) >= _TABLE_ROWS_MIN}
-    reused = _reused(rows)
+    reused, repeats = _reused(rows), _repeats(rows)
     made: list[Item] = []
     again: list[float] = []
     for place, row in enumerate(rows):
@@ -105,6 +110,7 @@ def items(facts: tuple[Fact, ...], bias: Callable[[str], float], end: int) -> tu
                 made.append(Item("identifier", text, worth * factor, (*order, at), group, label))
                 again.append(_REPEATED)
             continue
+        worth *= repeats(row)
         text, group = _shown(row, same, has_many_calls=has_many_calls)
         if row.cells and all(column.endswith(ID_ENDINGS) for column in row.cells):
             worth *= max(reused(row.tool, column, cell)[1] for column, cell in row.cells.items())
@@ -180,6 +186,25 @@ def _reused(rows: Sequence[_Row]) -> Callable[[str, str, str], tuple[str, float]
         return " ".join([column, *codes]), factor
 
     return reused
+
+
+def _repeats(rows: Sequence[_Row]) -> Callable[[_Row], float]:
+    """Return a function from a row to its factor: below 1 for what a tool says again but for numbers, 1 for the newest."""
+
+    def key(row: _Row) -> tuple[str, str]:
+        return row.tool.partition("(")[0], row.fact.text.translate(_DIGITS)
+
+    said: dict[tuple[str, str], list[int]] = {}
+    for row in rows:
+        if not row.columns:
+            said.setdefault(key(row), []).append(row.fact.position)
+
+    def repeats(row: _Row) -> float:
+        found = [] if row.columns else said[key(row)]
+        is_new = len(found) <= _SAID_MAX or row.fact.position == found[-1]
+        return 1.0 if is_new else sqrt(_SAID_MAX / len(found))
+
+    return repeats
 
 
 def _kind_of(tool: str, column: str) -> str:

@@ -8,6 +8,9 @@ from summary_conversation import called
 from plimsoll.message import text_message
 from plimsoll.summary.ledger import Ledger, extend
 from plimsoll.summary.ledger.calls import understand
+from plimsoll.summary.ledger.prose import claims
+from plimsoll.summary.room import bias_of
+from plimsoll.summary.values import items
 
 
 def _read(*messages):
@@ -173,3 +176,60 @@ def test_a_command_whose_outcome_has_a_number_is_worth_more_than_one_that_says_n
     (told,) = _read(*called("bash", {"command": "python time_it.py"}, "all is well")).of("command")
 
     assert measured.weight > told.weight
+
+
+def test_a_short_result_of_labelled_lines_is_one_value():
+    """As instruments and programs without JSON answer."""
+    result = "slope: 0.5197\nintercept: 0.0519\nR2: 0.9994\nresidual max: A7 0.002"
+
+    assert [*_values(*called("fit", {"y": [0.05]}, result))] == [result.replace("\n", "; ")]
+
+
+def test_what_a_tool_says_again_but_for_numbers_comes_after_what_differs():
+    """Of a hundred transfers the one with a clot and the newest say most; the others stay candidates."""
+    run = []
+    for at in range(12):
+        warning = "\nwarning: clot detected" if at == 3 else ""
+        run += called(
+            "transfer", {"to": f"W{at}"}, f"time: {at + 5} s\npressure: {at + 90} mbar{warning}", call_id=f"c{at}"
+        )
+    ledger = _read(*run)
+
+    ranked = [item.group for item in items(ledger.of("identifier"), bias_of(None), ledger.end)]
+
+    assert {*ranked[:2]} == {"transfer(W11)", "transfer(W3)"}
+    assert len(ranked) == 12
+
+
+def test_the_words_between_elements_are_the_sentences_of_a_page():
+    """What a mail in XML says, beside the lines with its ids."""
+    body = "Friday afternoon is good, but please use the other program for the call."
+    mails = "<mails>\n" + "".join(
+        f'<mail id="M-77{n}2"><subject>Re: interview</subject><body>{body if n == 4 else "Fine."}</body></mail>\n'
+        for n in range(6)
+    )
+
+    found = _values(
+        text_message("user", "When is the call?"), *called("mailbox", {"folder": "inbox"}, mails + "</mails>")
+    )
+
+    assert body in found
+    assert any("M-7702" in text for text in found)
+
+
+def test_a_time_inside_a_line_stays_and_one_in_front_leaves():
+    """A log has one in front of each line; an event has its own."""
+    found = _values(
+        *called(
+            "log", {}, "2026-03-04T12:00:01Z backup B-88120417 done\nx y z\nstart=2026-03-05T10:00:00 id=EV-15996\n" * 2
+        )
+    )
+
+    assert [*found] == ["backup B-88120417 done", "start=2026-03-05T10:00:00 id=EV-15996"]
+
+
+def test_a_number_sign_in_front_of_a_number_is_no_heading():
+    """It names an issue."""
+    said = "#2210 is a crash in cfg_parse_section."
+
+    assert claims(f"# What was found in the code\n{said}") == (said,)

@@ -355,7 +355,7 @@ class _Reader:
             return False
         found = pages.from_answer(text, call, position, self.draft.facts)
         self.draft.add_all(found or ())
-        return found is not None and call.action != "search"
+        return found is not None and call.action != "search" and not pages.is_marked_up(text)
 
     def _values(self, call: calls.Call, content: str, text: str, position: int, *, without_errors: bool) -> None:
         is_done = calls.acts(call)

@@ -42,6 +42,7 @@ _STOPS = (".", "!", ".)", '."', "。", "”", "]", "[…]")
 _NO_PROSE = regex(r"[\[|<>{}#$+*/\\-]|[0-9]{1,6}[:|\t ]|[A-Z_ ]{4,24}:|[^|\n]{0,200}\|")
 """The start of a line of markup, of a table or of a list of elements, and a label in capitals."""
 
+_ELEMENT = regex(r"</?[A-Za-z][^<>]{0,400}>")
 _TABLE_CHARS_MAX, _TABLE_ROWS_MAX = 320, 9
 _CELLS = regex(r"\s*\|\s*|\t+|\s{2,}")
 _RULE = regex(r"[\s|+:=-]{3,}")
@@ -87,6 +88,11 @@ def from_answer(text: str, call: Call, position: int, known: Known) -> list[Fact
     return (facts[:1] if is_aside else facts) if told else None
 
 
+def is_marked_up(text: str) -> bool:
+    """Return whether a text has elements that end, as XML and HTML do: its words stand between them."""
+    return "</" in text[:_PAGE_CHARS_MAX]
+
+
 def _wanted(known: Known) -> frozenset[str]:
     """Return the words of the user's first and newest requests, which a page may say something to."""
     asked = [fact.text for fact in known.get("request", {}).values()]
@@ -96,9 +102,8 @@ def _wanted(known: Known) -> frozenset[str]:
 def _telling(text: str, call: Call, wanted: Collection[str]) -> list[tuple[float, str]]:
     """Return the sentences of a page of prose that say most to the words of the call and of the request, best first. Linear."""
     asked, given = _asked_of(call), "\n".join(value for value in call.arguments.values() if isinstance(value, str))
-    found = [
-        sentence for raw in text[:_PAGE_CHARS_MAX].split("\n") if _is_prose(raw) for sentence in sentences(plain(raw))
-    ]
+    page = _ELEMENT.sub("\n", text[:_PAGE_CHARS_MAX]) if is_marked_up(text) else text[:_PAGE_CHARS_MAX]
+    found = [sentence for raw in page.split("\n") if _is_prose(raw) for sentence in sentences(plain(raw))]
     told = [sentence for sentence in found if _SENTENCE_WORDS_MIN <= sentence.count(" ") + 1 <= _SENTENCE_WORDS_MAX]
     scored = [
         (_score(sentence, asked, wanted) + _OPENING * (order == 0), -order, sentence)
@@ -135,7 +140,9 @@ def from_table(text: str, call: Call, position: int) -> Iterator[Fact]:
         return
     rows = [row for raw in bare.split("\n") if (row := raw.strip(" |\t")) and _RULE.fullmatch(row) is None]
     cells = [len(_CELLS.split(row)) for row in rows]
-    if 1 < len(rows) <= _TABLE_ROWS_MAX and (max(cells) > 1 or (len(rows) <= _COUNTED_MAX and call.action == "shell")):
+    is_labelled = call.action != "search" and sum(": " in row for row in rows) * 2 > len(rows)
+    is_short = len(rows) <= _COUNTED_MAX and call.action == "shell"
+    if 1 < len(rows) <= _TABLE_ROWS_MAX and (max(cells) > 1 or is_labelled or is_short):
         shown = line("; ".join(" | ".join(_CELLS.split(row)) for row in rows), _TABLE_CHARS_MAX)
         yield Fact(
             "identifier",
