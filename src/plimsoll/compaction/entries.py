@@ -146,17 +146,34 @@ def _atoms(entry: ViewMessage) -> Atoms | None:
     return shown if shown[-_FIELDS:] == fields else (*shown[:-_FIELDS], *fields)
 
 
-def rows_of(entries: Sequence[ViewMessage]) -> list[Row]:
-    """The rows of messages: those of `Entries` themselves, else as a new list."""
-    if isinstance(entries, Entries):
-        return entries.rows
-    return [
-        shown
-        if isinstance(shown := entry.shown, tuple)
-        and (shown[1 - _FIELDS], *shown[-2:]) == (entry.position, entry.apart, entry.joined)
-        else entry
-        for entry in entries
-    ]
+class Rows:
+    """The rows of messages: those of `Entries` themselves, else a new list, which begins with those of the list before it."""
+
+    def __init__(self) -> None:
+        self._entries: Sequence[ViewMessage] = ()
+        self._rows: list[Row] = []
+        self._awake: list[int] = []
+        """Indexes of messages that did not rest."""
+
+    def of(self, entries: Sequence[ViewMessage]) -> list[Row]:
+        """The rows of these messages."""
+        if isinstance(entries, Entries):
+            return entries.rows
+        same = sum(takewhile(bool, map(is_, self._entries, entries)))
+        places = [*(at for at in self._awake if at < same), *range(same, len(entries))]
+        rows = [*self._rows[:same], *entries[same:]]
+        for at in places:
+            rows[at] = _row(entries[at])
+        self._entries, self._rows = [*entries], rows
+        self._awake = [at for at in places if isinstance(rows[at], ViewMessage)]
+        return rows
+
+
+def _row(entry: ViewMessage) -> Row:
+    shown = entry.shown
+    if isinstance(shown, Message) or (shown[1 - _FIELDS], *shown[-2:]) != (entry.position, entry.apart, entry.joined):
+        return entry
+    return shown
 
 
 def shown_whole(entries: Sequence[ViewMessage]) -> set[int]:

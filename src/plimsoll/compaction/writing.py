@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from plimsoll.compaction.copies import Originals
-from plimsoll.compaction.entries import Row, rows_of, same_rows
+from plimsoll.compaction.entries import Row, Rows, same_rows
 from plimsoll.compaction.join import as_one, outgoing, runs
 from plimsoll.compaction.notes import EMPTY
 from plimsoll.compaction.view_message import ViewMessage
@@ -112,13 +112,14 @@ class ViewWriter:
         self._rows: list[Row] = []
         self._count = 0
         """The last view: that many of these rows."""
+        self._listed = Rows()
         self._system = self._rest = _NOTHING
 
     def write(self, entries: Sequence[ViewMessage], format: Format, leading: LeadingMarks = NO_MARKS) -> Wires:
         """The messages of a view, as `written` returns them."""
         if format is not self._format:
             self._format, self._count, self._system, self._rest = format, 0, _Encoded(), _Encoded()
-        before, rows = self._rows[: self._count], rows_of(entries)
+        before, rows = self._rows[: self._count], self._listed.of(entries)
         grown = rows is self._rows  # looks at no message
         self._rows, self._count = rows, len(rows)
         system = self._system.entries if grown and self._rest.entries else _leading_system(entries, rows, format)

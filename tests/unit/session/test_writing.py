@@ -11,6 +11,7 @@ import pytest
 
 import plimsoll
 from generated import FORMATS, random_history
+from plimsoll.compaction.entries import Entries, Rows
 from plimsoll.compaction.join import origins
 from plimsoll.compaction.writing import ViewWriter, written
 
@@ -40,6 +41,20 @@ def test_a_growing_view_is_written_as_if_anew(format: str) -> None:
         if number % 11 == 0:
             view, recorder = session.peek(), session._recorder
             assert view == written(recorder.state.sendable(), recorder.meter.format)
+
+
+@pytest.mark.parametrize("format", ["openai-chat", "anthropic"])
+def test_rows_of_a_list_that_grew_are_those_made_anew(format: str) -> None:
+    """While a call waits for its result a view is a new list each time, and its messages may have come to rest since the last."""
+    session, kept, lists = plimsoll.open("one", store="memory:", max_tokens=500_000, format=format), Rows(), 0
+    for number, message in enumerate(history_of(format)):
+        session.append(message)
+        if number % 5 == 0:
+            session.view()
+        if not isinstance(entries := session._recorder.state.sendable(), Entries):
+            assert kept.of(entries) == Rows().of(entries)
+            lists += 1
+    assert lists > 9
 
 
 def test_changing_a_view_changes_no_other_view() -> None:
