@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol, Self, TypeAlias
 
 from plimsoll.light.brief import JsonReady
 from plimsoll.light.dataclass import dataclass, field
+from plimsoll.light.named_tuple import NamedTuple
 
 
 class TokenCounter(Protocol):
@@ -68,8 +69,7 @@ class RecordDraft:
     """`data` as compact ASCII JSON, from a caller that has encoded it already; it must read back as `data`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(NamedTuple):
     """One record of a session's log."""
 
     seq: int
@@ -83,7 +83,7 @@ class Record:
     required: bool = False
     batch_left: int = 0
     """Number of records of the same append that follow it."""
-    raw: bytes | None = field(default=None, repr=False)
+    raw: bytes | None = None
     """The encoded line without its newline if the kind is unknown to this version, else None."""
 
     @property

@@ -17,7 +17,7 @@ from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.errors import SessionDamaged
 from plimsoll.formats.format import Format
 from plimsoll.formats.words import words_of
-from plimsoll.light.dataclass import dataclass, field, replace
+from plimsoll.light.dataclass import dataclass, field
 from plimsoll.message import Message, Part, Reasoning, Text, ToolResult, Wire
 from plimsoll.protocols import Record, SessionLog
 from plimsoll.records.compactions import record_at
@@ -147,7 +147,7 @@ class History:
         branch = self.branch
         for record in self._log.read_messages(start, stop):
             if branch.holds(record.position):
-                yield replace(record, data=self._reworded(record)) if record.position in branch.changed else record
+                yield record._replace(data=self._reworded(record)) if record.position in branch.changed else record
 
     def wordings(self, position: int) -> Iterator[Wire]:
         """Yield every wording that a message has had, even if it left the history. Reads the whole log."""

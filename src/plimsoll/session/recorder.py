@@ -374,7 +374,7 @@ class SessionRecorder:
         written = packed(data, compresses=self.kept.storage.compress) if kind == "compaction" else data
         (record,) = self.log.append([RecordDraft(kind=kind, data=written, at_ms=at_ms)])
         if kind == "compaction" and ("z" in written or "y" in written):
-            record = replace(record, data=data)  # saves inflating the fields that were just packed
+            record = record._replace(data=data)  # saves inflating the fields that were just packed
         self.state.take(record)
         return record
 

@@ -105,19 +105,10 @@ def encode_batch(
         at_ms = now_ms if draft.at_ms is None else draft.at_ms
         line, is_same = _encoded(draft, number, position, at_ms, left)
         lines.append(line)
-        records.append(
-            Record(
-                seq=number,
-                position=position,
-                kind=draft.kind,
-                at_ms=at_ms,
-                data=draft.data,
-                required=draft.required,
-                batch_left=left,
-            )
-            if is_same
-            else _decoded(line)
+        made = (
+            Record(number, position, draft.kind, at_ms, draft.data, draft.required, left) if is_same else _decoded(line)
         )
+        records.append(made)
         position += draft.kind == "message"
     return lines, records
 
