@@ -9,7 +9,7 @@ from plimsoll.formats.atoms import Atoms, message_of
 from plimsoll.formats.cache_marks import marks_of
 from plimsoll.formats.exchange import Exchange, group
 from plimsoll.light.dataclass import dataclass, field, replace
-from plimsoll.message import Message
+from plimsoll.message import Message, Text
 from plimsoll.tokens.framing import long_text
 
 Origin: TypeAlias = Literal["history", "summary", "made"]
@@ -147,8 +147,10 @@ class ViewExchange:
     @property
     def size_chars(self) -> int:
         """Characters of its texts, arguments and results."""
-        texts = (long_text(part) for entry in self.entries for part in entry.message.parts)
-        return sum([len(text) for text in texts if text is not None])
+        parts = [part for entry in self.entries for part in entry.message.parts]
+        if len(parts) == 1 and type(part := parts[0]) is Text:  # as most are
+            return len(part.text)
+        return sum([len(text) for text in map(long_text, parts) if text is not None])
 
     @property
     def tokens_before(self) -> int:

@@ -25,15 +25,17 @@ def ranked(candidates: Sequence[Candidate], chars: int, overhead: int, heading: 
     Each costs `overhead` characters beyond its text, and `heading` more if none is chosen under its heading.
     Greedy by what a statement adds for its length; repeated words add little. Lazy evaluation keeps it near linear.
     """
+    worths = [sum(words.values()) for _, words, _, _ in candidates]
+    sizes = [length(item.text) + overhead for item, _, _, _ in candidates]
     said: dict[str, set[str]] = {}
     opened: set[str] = {""}
 
     def gain(index: int) -> float:
         item, words, whose, factor = candidates[index]
-        worth = sum(words.values())
+        worth = worths[index]
         if known := said.get(whose):
             worth -= (1 - _SAID_AGAIN) * sum(map(words.__getitem__, known.intersection(words)))
-        return -worth * factor / (length(item.text) + overhead + (0 if item.group in opened else heading))
+        return -worth * factor / (sizes[index] + (0 if item.group in opened else heading))
 
     waiting = _by_heading(candidates)
     heap = [(gain(index), index) for index in range(len(candidates))]

@@ -92,7 +92,8 @@ def _gains(  # noqa: PLR0913, PLR0917 - the words of a talk, and what is known o
     telling = frozenset(signs).intersection  # few words give a sign
     found: list[float] = []
     for fact, said, asker, is_question in zip(facts, parts, asked, asks, strict=True):
-        sign = SIGN_SUMS[reduce(or_, map(signs.__getitem__, telling(said)), 0)]
+        of_words = telling(said)
+        sign = SIGN_SUMS[reduce(or_, map(signs.__getitem__, of_words))] if of_words else 0.0
         if asker >= 0 and speaker_of(fact) != "user":
             sign += SIGNS["answers"]
         if is_question:

@@ -206,17 +206,17 @@ def told(word: str) -> str:
     return stem(found) if names and not is_spaceless(word) else ""
 
 
-_LAST_LETTERS = ("s", "d", "g")
-"""The last letters of all endings that `stem` takes off."""
+_ENDINGS = {"g": ("ing",), "d": ("ed",), "s": ("es", "s")}
+"""The endings that `stem` takes off, by their last letters."""
 
 
 def stem(word: str) -> str:
     """A word without the commonest English endings, so that `camping`, `camped` and `camp` meet."""
-    if not word.endswith(_LAST_LETTERS):  # as most words
+    if word[-1:] not in _ENDINGS:  # as most words
         return word
     word = word.removesuffix("'s")
     if len(word) > 5:
-        for ending in ("ing", "ed", "es", "s"):
+        for ending in _ENDINGS.get(word[-1], ()):
             if word.endswith(ending) and len(word) - len(ending) >= 4:
                 return word[: -len(ending)]
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word

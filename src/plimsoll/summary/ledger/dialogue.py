@@ -84,8 +84,9 @@ def _chat(found: Sequence[SpeakerTurn], position: int, role: Role, said_by: str,
     chars_max = CAPS["chat"].text_chars_max
     facts: list[Fact] = []
     for order, (name, sentence) in enumerate(_sentences(found)[:_SENTENCES_MAX]):
-        shown = line(sentence, chars_max)
-        if not ((shown[:2].isalnum() and len(shown) > 1) or _has_words(shown)):
+        is_line = len(sentence) <= chars_max and sentence.isprintable() and "  " not in sentence  # as most are
+        shown = sentence if is_line else line(sentence, chars_max)
+        if len(shown) < 2 or not (shown[:2].isalnum() or _has_words(shown)):
             continue
         asks = shown.endswith(_QUESTION_ENDS) or (role == "user" and _ASKS.match(shown) is not None)
         of_user = 0.0 if origin != "user" else 0.2 if name or said_by else _CHOSEN

@@ -253,31 +253,31 @@ class _Reader:
     def read(self, message: Message, position: int) -> None:
         if message.role == "system":
             return
-        has_calls = False
+        has_calls = has_results = False
         for part in message.parts:
             if isinstance(part, ToolCall):
                 has_calls = True
                 self._call(part, position, author_in(message))
             elif isinstance(part, ToolResult):
+                has_results = True
                 self._result(part, position)
-        for part in message.parts:
-            if isinstance(part, Text) and part.text and not part.text.isspace():
-                self._text(message, part.text, position, has_calls=has_calls)
-        self.after_result = any(isinstance(part, ToolResult) for part in message.parts)
+        self._texts(message, position, has_calls=has_calls)
+        self.after_result = has_results
 
     def skim(self, message: Message, position: int) -> None:
         """Read only facts with lasting value: the user's requests, the assistant's conclusions, and changed files."""
-        has_calls = False
+        asked = message.calls
+        for call in asked:
+            if calls.may_edit(call.name):
+                self._call(call, position, author_in(message))
+        if message.role == "user" or (message.role == "assistant" and not asked):
+            self._texts(message, position, has_calls=bool(asked))
+        self.after_result = bool(message.results)
+
+    def _texts(self, message: Message, position: int, *, has_calls: bool) -> None:
         for part in message.parts:
-            if isinstance(part, ToolCall):
-                has_calls = True
-                if calls.may_edit(part.name):
-                    self._call(part, position, author_in(message))
-        if message.role == "user" or (message.role == "assistant" and not has_calls):
-            for part in message.parts:
-                if isinstance(part, Text) and part.text and not part.text.isspace():
-                    self._text(message, part.text, position, has_calls=has_calls)
-        self.after_result = any(isinstance(part, ToolResult) for part in message.parts)
+            if isinstance(part, Text) and part.text and not part.text.isspace():
+                self._text(message, part.text, position, has_calls=has_calls)
 
     def _text(self, message: Message, text: str, position: int, *, has_calls: bool) -> None:
         if frame.recognise(text) is not None:
