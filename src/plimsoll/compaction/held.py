@@ -44,6 +44,9 @@ HELD_TOKENS_MIN, HELD_TOKENS = 200, 1_000
 ANSWER_SHARE = 0.1
 """Least share of the goal for a newest answer in words alone. People rarely ask again for all that it says."""
 
+TALK_REQUESTS_MIN = 8
+"""Messages of a user from which on a talk is about more than its first message."""
+
 REASON = "over the limit for content that must stay"
 
 _FOR_ROOM = frozenset({REASON, OPAQUE_REASON, CALLS_REASON})
@@ -104,7 +107,7 @@ def cut_oversized_kept(view: WorkingView, task: Task) -> None:
         large = [spot for spot in chosen if spot.tokens > cap]
         if large:
             cut_spots(view, exchange, large, cap, REASON)
-    _cut_spoken_answer(view, task.goal_tokens)
+    _cut_spoken(view, task.goal_tokens)
     hold_within(view, room, task.budget_tokens)
     _unseal_tail(view, task.goal_tokens)
 
@@ -138,12 +141,22 @@ def _is_call(exchange: ViewExchange, spot: Spot) -> bool:
     return isinstance(exchange.entries[spot.entry].message.parts[spot.part], ToolCall)
 
 
-def _cut_spoken_answer(view: WorkingView, goal_tokens: int) -> None:
-    """Cut a newest answer that calls no tool: it may take of the goal what the goal is of the history, ANSWER_SHARE at least."""
-    for exchange in view.exchanges[-1:]:
-        if exchange.kept_as == NEWEST_EXCHANGE and not exchange.original.calls_tools:
-            share = max(ANSWER_SHARE, goal_tokens / max(1, history_tokens(view, goal_tokens)))
+def _cut_spoken(view: WorkingView, goal_tokens: int) -> None:
+    """Cut what was only said: a newest answer that calls no tool, and how a talk began.
+
+    Each may take of the goal what the goal is of the history, or its least share.
+    """
+    least = {NEWEST_EXCHANGE: ANSWER_SHARE} | ({FIRST_REQUEST: HELD_SHARE_MIN} if _is_talk(view) else {})
+    for exchange in view.exchanges:
+        if exchange.kept_as in least and not exchange.original.calls_tools:
+            share = max(least[exchange.kept_as], goal_tokens / max(1, history_tokens(view, goal_tokens)))
             reduce_to(view, exchange, int(goal_tokens * share), REASON, to_line=False)
+
+
+def _is_talk(view: WorkingView) -> bool:
+    """Whether no tool is called and the user says so much that the first message is hardly the task of all."""
+    said = sum(exchange.is_request for exchange in view.exchanges)
+    return said >= TALK_REQUESTS_MIN and not any(exchange.original.calls_tools for exchange in view.exchanges)
 
 
 def _unseal_tail(view: WorkingView, goal_tokens: int) -> None:

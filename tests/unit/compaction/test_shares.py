@@ -195,3 +195,18 @@ def test_a_long_last_answer_leaves_the_room_to_facts_where_little_of_the_talk_fi
     assert plimsoll.count_tokens(tenth[-1:]) <= tokens // 10 * 0.12
     assert tenth[-1]["content"].startswith("Tip 0 for harbour 0")
     assert half[-1]["content"] == answer
+
+
+def test_how_a_talk_began_leaves_room_to_what_was_said_since() -> None:
+    """A pasted page takes a quarter of the room at most where it began a talk; where it is a task, it stays as it was."""
+    page = " ".join(f"Berth {n} is {n * 37 % 991} metres long and has a crane." for n in range(60))
+    asked = {"role": "user", "content": f"Please summarise this page.\n{page}"}
+    budget = 1_500
+
+    talk = plimsoll.fit([asked, {"role": "assistant", "content": "It lists berths."}, *TALK[:400]], max_tokens=budget)
+    task = plimsoll.fit([asked, *RUN[1:]], max_tokens=budget)
+
+    began, given = (next(m for m in view.messages if m["role"] == "user") for view in (talk, task))
+    assert plimsoll.count_tokens([began]) <= budget * 0.27
+    assert plimsoll.count_tokens([given]) >= budget * 0.4
+    assert began["content"].startswith("Please summarise this page.")
