@@ -100,10 +100,7 @@ def _tightened(
         selection, made = split(view, task, summary_tokens=used), None
         if not selection.leave:
             return selection, _resumed(view, task, selection, failure)
-    whole = [
-        (exchange, exchange.entries, exchange.decision, exchange.reasons, exchange.references)
-        for exchange in selection.leave
-    ]
+    restores = [exchange.checkpoint() for exchange in selection.leave]
     smaller = _moved(view, task, selection, used)
     if smaller is None and made is None:
         made = _resumed(view, task, selection, failure)
@@ -120,13 +117,8 @@ def _tightened(
             break
         # Much of the summary was about exchanges that now stay, so they get the room.
         used = _used(task, smaller, outcome)
-        for exchange, entries, decision, reasons, references in whole:
-            exchange.entries, exchange.decision, exchange.reasons, exchange.references = (
-                entries,
-                decision,
-                reasons,
-                references,
-            )
+        for restore in restores:
+            restore()
         before, smaller = smaller, _with_room(view, task, _with_boundary(view, task, selection, used), used)
         if (len(smaller.leave), smaller.summary_tokens_max) == (len(before.leave), before.summary_tokens_max):
             break
