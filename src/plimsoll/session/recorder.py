@@ -5,7 +5,6 @@ Every change is first written as a record and then applied, so a failed write ch
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -43,6 +42,7 @@ from plimsoll.session.reading import LogReader
 from plimsoll.session.settings import Kept
 from plimsoll.session.usage_reports import Estimates, Sent, warn_of_excess
 from plimsoll.store.copying import fork
+from plimsoll.store.log import wall_clock_ms
 from plimsoll.summary.ledger import Ledger
 
 
@@ -231,7 +231,7 @@ class SessionRecorder:
         if outline.changed:
             return compaction_of(self._write("compaction", data, at_ms))
         self.state.no_progress_at = (outline.level, len(self.state.entries))
-        nothing = Record(seq=0, position=0, kind="compaction", at_ms=_now_ms(), data={**data, "view": []})
+        nothing = Record(seq=0, position=0, kind="compaction", at_ms=wall_clock_ms(), data={**data, "view": []})
         return replace(compaction_of(nothing), id=None)
 
     def _state_data(self, outline: Outline, normalizer: HistoryNormalizer) -> dict[str, Any]:
@@ -323,7 +323,7 @@ class SessionRecorder:
             stop = next((record.seq for record in self.log.read_messages(position, position + 1)), None)
             if stop is None:
                 raise SessionDamaged(self.log.name, detail=f"message {position} cannot be read")
-        chosen = fork(self.log, self.kept.store, about, stop=stop, name=name, now_ms=_now_ms())
+        chosen = fork(self.log, self.kept.store, about, stop=stop, name=name, now_ms=wall_clock_ms())
         log = self.kept.store.open(chosen)
         log.set_check(record_problem)
         return SessionRecorder(log, self.meter, self.kept)
@@ -381,7 +381,3 @@ class SessionRecorder:
     def chain(self) -> CompactionChain:
         """The compactions, rollbacks and edits of the session."""
         return CompactionChain(self.log, newest=self.state.event, base=self.state.base)
-
-
-def _now_ms() -> int:
-    return int(time.time() * 1000)
