@@ -13,7 +13,7 @@ from plimsoll.errors import ReferenceNotFound
 from plimsoll.formats.words import words_of, words_once
 from plimsoll.light.hashes import sha256
 from plimsoll.light.regex import regex
-from plimsoll.message import Message, ToolCall, ToolResult
+from plimsoll.message import Message, Part, ToolCall, ToolResult
 from plimsoll.policy.validation import short_repr
 
 _SUMMARY = regex(r"c([0-9]{1,15})-([0-9a-f]{8})")
@@ -114,13 +114,18 @@ def text_of(message: Message, reference: str) -> str:
 
 
 def named_text(message: Message, reference: str) -> str | None:
-    """Like `resolve`, but None if the message has no such text."""
+    """Like `text_of`, but None if the message has no such text.
+
+    Where another part has it, that one is meant: earlier versions read some messages' parts in another order.
+    """
     _, index = place_of(reference)
     if index >= len(message.parts):
         return None
-    part = message.parts[index]
-    is_named = reference.endswith(tuple(map(_digest, (words_of(part), words_once(part)))))
-    return words_of(part) if is_named else None
+    return next((words_of(part) for part in (message.parts[index], *message.parts) if _is_named(part, reference)), None)
+
+
+def _is_named(part: Part, reference: str) -> bool:
+    return reference.endswith(tuple(map(_digest, (words_of(part), words_once(part)))))
 
 
 def checked(text: str, reference: str, *others: str) -> str:

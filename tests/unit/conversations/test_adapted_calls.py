@@ -110,3 +110,38 @@ def test_others_blocks_in_chat_are_text() -> None:
     ).messages
 
     assert view[1]["content"][0]["type"] == "text"
+
+
+@pytest.mark.parametrize(
+    "thinking",
+    [
+        {
+            "reasoning_content": WORDS,
+            "thinking_blocks": [{"type": "thinking", "thinking": WORDS, "signature": "c2ln" * 60}],
+        },
+        {"reasoning_details": [{"type": "reasoning.encrypted", "data": "c2ln" * 90, "id": "r"}]},
+        {"content": [{"type": "reasoning", "reasoning": WORDS}]},
+    ],
+    ids=["litellm", "openrouter", "langchain"],
+)
+def test_signed_thinking_of_what_is_going_on_stays_whole(thinking: Wire) -> None:
+    """Routers send the thinking of Claude and of others in fields of their own: in the open turn it stays as it was, or its calls leave."""
+    messages: list[Wire] = []
+    for number in range(8):
+        call = {"id": f"c{number}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        answer = {"role": "assistant", "content": None, **thinking, "tool_calls": [call]}
+        result = {"role": "tool", "tool_call_id": f"c{number}", "content": WORDS * 3}
+        messages += [*([{"role": "user", "content": f"request {number}"}] if number % 4 == 0 else []), answer, result]
+    seen = 0
+    for budget in range(400, 3_000, 100):
+        view = plimsoll.fit(messages, max_tokens=budget, format="openai-chat").messages
+
+        newest = max((at for at, message in enumerate(view) if message["content"] == "request 4"), default=len(view))
+        answers = [message for message in view[newest:] if message.get("tool_calls")]
+        seen += len(answers)
+        for answer in answers:
+            first = {"content": answer["content"][:1]} if "content" in thinking else answer
+            assert {**first, **thinking} == first
+        assert not any("thinking_blocks" in str(message["content"]) for message in view)
+        assert plimsoll.count_tokens(view, format="openai-chat") <= budget
+    assert seen > 20

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import plimsoll
+from plimsoll.compaction.references import name_of
 from plimsoll.errors import ReferenceNotFound
 from workloads import words
 
@@ -157,3 +158,14 @@ def test_an_answer_that_was_cut_behind_reasoning_is_read_back_after_an_edit(budg
         assert actions
         for reference in (reference for action in actions for reference in action.references):
             session.read(reference)
+
+
+def test_references_of_parts_that_are_read_in_another_order_now_still_name_them() -> None:
+    """Before thinking in a field of its own was read as thinking, it was a message's last part: its text had another number."""
+    answer = {"role": "assistant", "content": KEY, "thinking_blocks": [{"type": "thinking", "thinking": "hm"}]}
+    with plimsoll.open(store="memory:") as session:
+        session.extend([{"role": "user", "content": "x"}, answer])
+
+        assert session.read(name_of(1, 0, KEY)) == session.read(name_of(1, 1, KEY)) == KEY
+        with pytest.raises(ReferenceNotFound):
+            session.read(name_of(1, 0, "another"))

@@ -17,6 +17,7 @@ from plimsoll.formats.wire import (
     copied,
     copied_value,
     extra_fields,
+    json_text,
     kind_of,
     object_field,
     objects_field,
@@ -81,7 +82,10 @@ ROLES: Final[dict[str, Role]] = {
 REASONING_FIELDS: Final = ("reasoning_content", "reasoning")
 """The fields in which providers of this format send the model's thinking (DeepSeek and vLLM; OpenRouter)."""
 
-_REASONING: Final = frozenset(REASONING_FIELDS)
+SEALED_FIELDS: Final = ("thinking_blocks", "reasoning_details")
+"""The fields with lists of thinking that its provider signed or encrypted (LiteLLM; OpenRouter)."""
+
+_REASONING: Final = frozenset({*REASONING_FIELDS, *SEALED_FIELDS})
 
 THINKING_BLOCKS: Final = ("thinking", "redacted_thinking", "reasoning")
 """Types of blocks with the model's thinking (Mistral's; Anthropic's and the Responses API's as frameworks hand them on)."""
@@ -101,6 +105,7 @@ _KNOWN: Final = _PLAIN | {
     "cache_control",
     "prompt_cache_breakpoint",
     *REASONING_FIELDS,
+    *SEALED_FIELDS,
 }
 
 
@@ -158,10 +163,10 @@ def _thinking(part: Part) -> Part:
     if not isinstance(part, Opaque) or part.wire.get("type") not in THINKING_BLOCKS:
         return part
     wire = part.wire
-    texts = (_text_in(wire.get(field)) for field in ("thinking", "reasoning", "summary"))
+    text = "\n".join(filter(None, (_text_in(wire.get(field)) for field in ("thinking", "reasoning", "summary"))))
     sealed = (wire.get(field) for field in ("signature", "encrypted_content", "data"))
     signature = next((text for text in sealed if isinstance(text, str) and text), None)
-    return Reasoning(text="\n".join(filter(None, texts)), signature=signature, wire=wire)
+    return Reasoning(text=text if text or signature else json_text(wire), signature=signature, wire=wire)
 
 
 def _text_in(value: object) -> str:
@@ -172,11 +177,13 @@ def _text_in(value: object) -> str:
 
 
 def _reasoning(own: Wire) -> list[Part]:
-    return [
+    said: list[Part] = [
         Reasoning(text=own[field], wire={field: own[field]})
         for field in REASONING_FIELDS
         if isinstance(own.get(field), str) and own[field]
     ]
+    sealed = [field for field in SEALED_FIELDS if own.get(field)]
+    return [*said, *(Reasoning(text=json_text(own[field]), wire={field: own[field]}) for field in sealed)]
 
 
 def _calls(own: Wire) -> list[Part]:
@@ -320,10 +327,11 @@ def _legacy(call: ToolCall) -> dict[str, Any]:
 
 def _written_reasoning(message: Message, own: Wire) -> dict[str, Any]:
     """The reasoning fields: the text of parts that are still present, ABSENT for the others."""
-    changes: dict[str, Any] = {field: ABSENT for field in REASONING_FIELDS if own.get(field)}
+    changes: dict[str, Any] = {field: ABSENT for field in (*REASONING_FIELDS, *SEALED_FIELDS) if own.get(field)}
     for part in message.parts:
-        if isinstance(part, Reasoning):
-            changes.update({field: part.text for field in REASONING_FIELDS if field in (part.wire or {})})
+        if isinstance(part, Reasoning) and part.wire is not None and not _is_content(part):
+            changes.update({field: part.text for field in REASONING_FIELDS if field in part.wire})
+            changes.update({field: copied_value(part.wire[field]) for field in SEALED_FIELDS if field in part.wire})
     return changes
 
 
