@@ -10,6 +10,7 @@ from plimsoll.light.dataclass import dataclass
 from plimsoll.light.regex import regex
 from plimsoll.summary.condense import condensed
 from plimsoll.summary.coverage import SHARE_MIN, Statements, terms
+from plimsoll.summary.ledger.identifiers import codes_in
 from plimsoll.summary.ledger.requests import insists
 from plimsoll.summary.ledger.sentences import clean, sentences
 from plimsoll.summary.rules import TITLED_TOKENS_MIN, render
@@ -30,6 +31,7 @@ _FACTS_SHARE = 0.12
 _TIGHT_SHARE_MIN = 0.4
 """A request of which the prose holds so much is not put back at the cost of other statements: terse prose only names it."""
 
+_REPEATED_SHARE_MIN = 0.8
 _REQUEST_WEIGHT_MIN = 2.5
 """A request of less weight consents or greets."""
 
@@ -180,22 +182,16 @@ def _is_directive(text: str) -> bool:
 
 def omitted_words(words: str, prose: str) -> str:
     """Return the sentences of earlier summaries that `prose` does not contain: most words or a code are missing."""
-    folded = " ".join(prose.casefold().split())
-    prose_words = frozenset(_words(folded))
+    said = Statements(prose)
     lines = (
-        [sentence for sentence in sentences(line) if not _covers_sentence(sentence, folded, prose_words)]
-        for line in words.split("\n")
+        [sentence for sentence in sentences(line) if not _is_repeated(sentence, said)] for line in words.split("\n")
     )
     return "\n".join(" ".join(left) for left in lines if left)
 
 
-def _covers_sentence(sentence: str, folded: str, words: frozenset[str]) -> bool:
-    own = " ".join(sentence.casefold().split())
-    if own in folded:
-        return True
-    codes = [word for word in _words(own) if any(map(str.isdigit, word))]
-    needed = frozenset(_words(own))
-    return all(code in folded for code in codes) and len(needed & words) * 5 >= len(needed) * 4
+def _is_repeated(sentence: str, said: Statements) -> bool:
+    codes = codes_in(sentence.casefold())
+    return all(map(said.folded.__contains__, codes)) and said.say(sentence, denied=False, share_min=_REPEATED_SHARE_MIN)
 
 
 def _lacking(ledger: Ledger, prose: str, shown: str, share_min: float) -> Ledger:
@@ -215,20 +211,7 @@ def _covers_fact(fact: Fact, said: Statements, share_min: float) -> bool:
         return fact.text.rsplit("/", 1)[-1].casefold() in said.folded
     if fact.kind == "identifier":
         own = " ".join(fact.text.casefold().split())
-        codes = [word for word in _words(own) if any(map(str.isdigit, word)) and len(word) > 3]
+        codes = codes_in(own)
         return own in said.folded or (bool(codes) and all(code in said.folded for code in codes))
     is_constraint = fact.kind == "constraint"
     return said.say(fact.text, denied=is_constraint, share_min=SHARE_MIN if is_constraint else share_min)
-
-
-def _words(folded: str) -> list[str]:
-    """Return words of at least three characters; for words with non-ASCII characters, pairs of characters."""
-    found: list[str] = []
-    for word in folded.split():
-        bare = word.strip(".,;:!?()[]{}\"'`*。，；：！？、（）“”")
-        if bare.isascii():
-            if len(bare) > 2:
-                found.append(bare)
-        else:
-            found.extend(bare[at : at + 2] for at in range(max(1, len(bare) - 1)))
-    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -233,3 +234,20 @@ def test_a_session_reports_the_failure() -> None:
         assert [done.stage for done in session.compactions()] == ["rules"]
         assert session.history() == HISTORIES["talk"]
         proof.fits(view, BUDGET, "openai-chat")
+
+
+@pytest.mark.parametrize(("tokens_max", "least"), [(3_000, 38), (1_500, 20)])
+def test_a_model_that_forgets_costs_few_facts(tokens_max: int, least: int) -> None:
+    """What an update omits of the summary before it has the room that the update leaves, and what says most of it stays."""
+
+    def forgets(request: Any) -> str:
+        said = " ".join(message.text for message in request.messages)
+        return "\n".join(f"- Crate {c} went to bay {b}." for c, b in re.findall(r"crate (ZK\d+) to bay (\d+)", said))
+
+    with plimsoll.open("a", store="memory:", max_tokens=tokens_max, summarizer=forgets) as session:
+        for n in range(40):
+            calm = "The sea was calm and nobody hurried along the quay. " * 5
+            session.append({"role": "user", "content": f"Bring crate ZK{n * 37 + 1000} to bay {n % 9}. {calm}"})
+            session.append({"role": "assistant", "content": f"It is done. {calm}"})
+            view = str(session.view())
+    assert sum(f"ZK{n * 37 + 1000}" in view for n in range(40)) >= least
