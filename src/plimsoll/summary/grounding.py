@@ -50,6 +50,9 @@ _SECTION_WORDS = frozenset(
 )
 """Words of which titles such as `key_facts` are made."""
 
+_SECTION_STARTS = frozenset("user current next key open last overall final session conversation".split())
+"""With which titles in front of a colon begin, whatever follows."""
+
 _BETWEEN_PARTS = regex(r"([/.@+~])")
 _NUMBER = regex(r"\d[\d,]*(?:\.\d+)?")
 _PART_CHARS_MIN, _CODE_CHARS_MIN = 4, 5
@@ -71,6 +74,9 @@ _ATTRIBUTED = regex(
     r"\busers?(?:_|\b(?:(?!\b(?:i|we|assistant|agent)\b)[^.;\n]){0,30}?\b)(?:ask|request|want|requir|said|says|told|tells"
     r"|insist|order|demand|instruct|approv|authori[sz]|permit|permission|allow|agree|confirm|need|prefer|expect)"
     r"|用户[^，。；\n]{0,8}(?:要求|请求|希望|想|说|让|命令|指示|同意|批准|授权|需要)"
+)
+_DENIED = regex(
+    r"\busers?\s(?:did(?: not|n['’]t)|ha[sd](?: not|n['’]t)|(?:said|asked for|wanted) nothing)\b|用户(?:没有|并?未|从未)"
 )
 _CUE_TERMS = frozenset(
     "user users asked asks reque wants wante requi said told insis order deman instr appro autho permi allow agree confi needs"
@@ -167,12 +173,16 @@ def _is_label(run: str, found: re.Match[str]) -> bool:
     start, end = found.span()
     if found.string[start - 1 : start] == "<" or found.string[end : end + 2] == '":':
         return "." not in run and not any(map(str.isdigit, run))
-    return "_" in run and _SECTION_WORDS.issuperset(run.casefold().split("_"))
+    words = run.casefold().split("_")
+    is_title = found.string.startswith(":", end) and words[0] in _SECTION_STARTS
+    return len(words) > 1 and (is_title or _SECTION_WORDS.issuperset(words))
 
 
 def _is_put_in_mouth(statement: str, conversation: Grounds) -> bool:
     """Whether a statement says that the user asked for something that neither the user nor the assistant spoke of."""
-    return _ATTRIBUTED.search(statement.casefold()) is not None and _is_unspoken(statement, conversation, 1)
+    folded = statement.casefold()
+    is_attributed = _ATTRIBUTED.search(folded) is not None and _DENIED.search(folded) is None
+    return is_attributed and _is_unspoken(statement, conversation, 1)
 
 
 def _is_unspoken(text: str, conversation: Grounds, terms_min: int) -> bool:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _KNOWN = regex(r"(?:utf|sha|md|aes|rsa|iso|rfc|http|ipv|base|x|arm|win|gpt|tls)-?\d{1,4}(?:_64)?")
 """What is known by its number."""
 
-_SIZE = regex(r"~?(\d[\d,]*\d)[a-z]{0,4}")
-_SERIAL = regex(r"(#|[a-z ]+ |.*[a-z]{2}[-_]|.*/)(?!20[0-4]\d$)(\d{2,})")
+_SIZE = regex(r"~?(?:eur|usd|gbp|chf|cny|rmb|jpy|inr|cad|aud)?(\d[\d,]*\d)[a-z]{0,4}")
+_SERIAL = regex(r"(#|[a-z ]+ |.*[a-z]{2}[-_](?:\d{1,9}[-_])?|.*/)(?!20[0-4]\d$)(\d{2,})")
 """A name that ends with a number. A year is none."""
 
 _DATED = regex(r"\d{4}-\d\d-\d\d(?:t\d\d)?|v?(\d+\.\d+\.)\d+(?:\.\d+)?")

@@ -473,6 +473,77 @@ load_orders.py was changed.
 NullPointerHandlerException was thrown.
 """,
     ),
+    "service": Case(
+        spoken="""
+Hi, order #88-20417 from 3 March arrived broken. I paid 249.99 with my Visa ending 4411. My name is Aoife O'Neill, aoife.oneill@post.example, +353 86 123 4567.
+
+I'm sorry to hear that, Aoife. I see order 88-20417: one lamp (SKU LMP-220-BK) and two bulbs at 12.50 each. You can have a refund of 274.99 EUR or a replacement by 14/03/2024.
+
+Replacement please, but to my office: Unit 4B, 17 Dock Street, Dublin D02 XY45. Not before 9 am.
+
+Done. Replacement RMA-55102 ships with courier DPD, tracking 15501234567890. Delivery window 9-12 on Thursday. Anything else?
+
+上次的发票还没收到，订单号也是88-20417。
+
+发票已重新发送，编号FP-2024-0311，金额274.99欧元，税率23%。
+""",
+        printed="""
+{"order_id":"88-20417","items":[{"sku":"LMP-220-BK","qty":1,"price":249.99},{"sku":"BLB-E27","qty":2,"price":12.5}],"customer":{"id":"cus_9Qx77TzL","tier":"gold"},"created":"2024-03-03T08:15:00+00:00"}
+""",
+        summary="The user asked for a replacement of order 88-20417, a lamp that arrived broken; the assistant made RMA-55102.",
+        true="""
+Customer Aoife O’Neill (aoife.oneill@post.example, +353861234567).
+Aoife ONeill paid €249.99 with Visa *4411 (x4411).
+Order #88-20417 (8820417) of 2024-03-03.
+LMP-220-BK x1 @ 249.99; BLB-E27 x2 @ 12.50 (=25.00).
+Total 274.99 = 249.99 + 25.00.
+Refund offered: €274.99; replacement until 14 Mar 2024.
+Replacement RMA55102 via DPD, tracking no. 1550 1234 567890.
+Ship to Unit 4B, 17 Dock St, Dublin D02XY45.
+User wants delivery after 9:00 (09:00-12:00 Thu).
+User constraint: not before 9am.
+Customer id cus_9Qx77TzL, gold tier.
+created 2024-03-03 08:15 UTC
+FP-2024-0311: EUR 274.99 incl. 23 % VAT (51.42).
+发票FP-2024-0311，274.99欧元。
+用户要求换货并送到办公室。
+客户Aoife O'Neill，订单88-20417，换货单RMA-55102。
+用户未收到发票，已重发。
+Status: RMA-55102 shipped; refund-vs-replacement → replacement.
+- **Customer**: Aoife O'Neill
+  - tier: gold
+{"customer":{"name":"Aoife O'Neill","email":"aoife.oneill@post.example"},"rma":"RMA-55102","open_items":[]}
+<customer_profile><name>Aoife O'Neill</name><tier>gold</tier></customer_profile>
+The user asked that the parcel go to her office.
+The user confirmed the replacement and gave an address.
+User's phone: (086) 123 4567.
+A.O. chose option 2 of 2 (replacement).
+The bulbs are E27.
+Lamp price EUR249.99 (approx. 250).
+Card: Visa-4411.
+Delivery 9-12h, Thu 14/3.
+User agreed.
+The user said nothing about a voucher.
+User is polite/patient; wants quick help.
+user_sentiment: annoyed
+delivery_window=9-12; courier=DPD
+next_action: none
+The user would like the invoice again.
+""",
+        invented="""
+Order 88-20418 was lost.
+RMA-55109 was made.
+Tracking 15509999567890.
+Mail went to aoife@work.example.
+SKU LMP-330-WH was sent.
+The user asked to close her account and delete all data.
+User demanded 500 euros of compensation from the manager.
+Invoice FP-2024-0399.
+Customer cus_7Zk11AbC.
+Phone +353 86 765 99111.
+Delivered on 2025-11-20.
+""",
+    ),
 }
 TRUE = [(name, line) for name, case in CASES.items() for line in case.true.strip("\n").split("\n")]
 INVENTED = [(name, line) for name, case in CASES.items() for line in case.invented.strip("\n").split("\n")]
