@@ -15,6 +15,7 @@ _SEPARATORS = (",", "\t", ";", ALIGNED)
 WORDS = " "
 """Columns are words; the last one may have several."""
 _CAPITALS = regex(r"[A-Z%#][A-Z0-9%#/()_-]*\Z")
+_WITHOUT_DIGITS, _ALIKE_MIN = dict.fromkeys(range(48, 58)), 2
 _DIGIT = frozenset("0123456789").intersection
 RULE = regex(r"[-+|=:\s\u2500-\u257f]{3,}\Z")
 """A line of a border, or below the header."""
@@ -57,7 +58,19 @@ def separator_of(lines: Sequence[str]) -> str | None:
         return None
     same = [fields for row in rows[1:] if len(fields := fields_of(row, separator, rows[0])) == len(header)]
     is_table = len(same) >= _SAME_WIDTH_SHARE * (len(rows) - 1) and (separator != WORDS or _has_numbers(same))
-    return separator if is_table else None
+    return separator if is_table and not _is_row(header, same) else None
+
+
+def _is_row(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a header is a row itself: several of its fields are but for their numbers those of nearly all rows, as `#41` is."""
+    least = _SAME_WIDTH_SHARE * len(rows)
+    numbered = [at for at, name in enumerate(header) if _DIGIT(name)]
+    alike = [at for at in numbered if [_bare(row[at]) for row in rows].count(_bare(header[at])) >= least]
+    return len(alike) >= _ALIKE_MIN
+
+
+def _bare(field: str) -> str:
+    return field.strip().translate(_WITHOUT_DIGITS)
 
 
 def _has_numbers(rows: Sequence[Sequence[str]]) -> bool:

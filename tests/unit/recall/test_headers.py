@@ -9,6 +9,7 @@ from tests.spent import cpu_s
 
 import plimsoll
 from plimsoll.recall.headers import header_above
+from plimsoll.truncation.tables import header_of
 
 COLUMNS = ("invoice", "boat", "amount_eur", "state")
 ROWS = [(f"90{at:04}", f"Sula{at}", str(17 * at + 300), ("paid", "open")[at % 2]) for at in range(200)]
@@ -174,3 +175,15 @@ def test_a_header_is_looked_for_in_wide_lines_once(line: str) -> None:
     text = f"intro\n{line}\n{line}\n{row}"
 
     assert cpu_s(lambda text: header_above(text, len(text) - len(row), len(text)), text) < 0.5
+
+
+def test_the_first_row_of_a_listing_without_a_header_is_none() -> None:
+    """Its fields are those of the rows below but for their numbers; columns that are named after percentiles are a header."""
+    listing = [
+        f"#{2210 + n}  {title}  {n + 1} days ago  {n} comments"
+        for n, title in enumerate(("Crash", "Docs", "Leak", "Typo"))
+    ]
+    spread = ["name  mean  25%  50%  75%", *(f"row{n}  {n}.5  {n}.25  {n}.50  {n}.75" for n in range(1, 5))]
+
+    assert header_of("\n".join(listing), listing[2]) == (-1, "")
+    assert header_of("\n".join(spread), spread[2]) == (0, spread[0])

@@ -233,3 +233,12 @@ def test_a_number_sign_in_front_of_a_number_is_no_heading():
     said = "#2210 is a crash in cfg_parse_section."
 
     assert claims(f"# What was found in the code\n{said}") == (said,)
+
+
+def test_an_address_that_ends_with_what_the_call_names_is_worth_less_than_a_new_one():
+    """A comment that was made has an id of its own; a label that was set has only that of the issue."""
+    place = "https://git.example/kestrel/issues/2228"
+    edited = _read(*called("update_issue", {"number": 2228}, place)).of("identifier")
+    commented = _read(*called("post_comment", {"number": 2228}, f"{place}#issuecomment-1771200456")).of("identifier")
+
+    assert max(fact.weight for fact in edited) < max(fact.weight for fact in commented)

@@ -147,7 +147,8 @@ def from_sentence(text: str, label: str, position: int, *, is_done: bool = False
     """Yield a result of one line, which answers the call: an id, an amount, or that something was done."""
     shown = text.strip()
     if "\n" not in shown and len(shown) <= _SENTENCE_CHARS_MAX and (is_done or has_digit(shown)):
-        weight = _DONE_FACTOR if is_done else 1.0
+        is_known = "://" in shown and shown.rpartition("/")[2] in label  # the address of what the call names
+        weight = _DONE_FACTOR if is_done and not is_known else 1.0
         yield Fact("identifier", f"{label}|{shown}", shown, position, "tool", weight, note=f"{label}\t")
 
 
