@@ -157,8 +157,10 @@ def _clauses(facts: Sequence[Fact], talk: Talk, places: Iterable[int]) -> Iterat
         text, state, speaker = fact.text, fact.state, speaker_of(fact)
         # An earlier summary chose what was read back from it, which has lost its `I` there.
         is_kept = is_recalled(fact) and not text.startswith("[")
-        is_first_person = is_kept or (_FIRST_PERSON.search(text) is not None if shortens else _tells_of_self(fact))
-        told = SIGNS["first"] * is_first_person + SIGNS["recalled"] * is_kept + SIGNS["list"] * (state == LIST)
+        of_self = is_kept or speaker == "user"
+        if not of_self:
+            of_self = _FIRST_PERSON.search(text) is not None if shortens else _tells_of_self(fact)
+        told = SIGNS["first"] * of_self + SIGNS["recalled"] * is_kept + SIGNS["list"] * (state == LIST)
         asked = shortened(_asked(facts, asker)) if asker >= 0 else ""
         parts = _parts(text)
         for at, raw in enumerate(parts):

@@ -16,7 +16,7 @@ from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
 from plimsoll.summary import vocabulary
 from plimsoll.summary.ledger.fact import LIST, RECALLED, RECALLED_OF_PEERS, speaker_of, speakers_of
-from plimsoll.summary.vocabulary import SIGN_SUMS, SIGNS
+from plimsoll.summary.vocabulary import FIRST, SIGN_SUMS, SIGNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -92,9 +92,13 @@ def _gains(  # noqa: PLR0913, PLR0917 - the words of a talk, and what is known o
     telling = frozenset(signs).intersection  # few words give a sign
     found: list[float] = []
     for fact, said, asker, is_question in zip(facts, parts, asked, asks, strict=True):
+        is_user = (
+            speaker_of(fact) == "user"
+        )  # who tells an assistant of himself without an `I` too: "Booked it for Friday."
+        own = FIRST if is_user else 0
         of_words = telling(said)
-        sign = SIGN_SUMS[reduce(or_, map(signs.__getitem__, of_words))] if of_words else 0.0
-        if asker >= 0 and speaker_of(fact) != "user":
+        sign = SIGN_SUMS[reduce(or_, map(signs.__getitem__, of_words), own) if of_words else own]
+        if asker >= 0 and not is_user:
             sign += SIGNS["answers"]
         if is_question:
             sign += SIGNS["question"]

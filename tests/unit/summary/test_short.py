@@ -119,11 +119,21 @@ def test_an_assistant_that_answers_says_nothing_special() -> None:
 
 def test_what_a_user_answers_an_assistant_is_worth_what_it_says() -> None:
     """An assistant ends most answers with a question; among people with names an answer is what is asked for later."""
-    asked, told = "What would you like to do next?", "Elm Street was flooded in May."
+    asked, told = "What would you like to do next?", "My street was flooded in May."
     of_user = listen([fact(asked, "assistant"), fact(told, "user")])
     of_ben, of_ann = listen([fact(asked, "Ann"), fact(told, "Ben")]), listen([fact(asked, "Ann"), fact(told, "Ann")])
 
     assert of_user.gains[1] == of_ann.gains[1] < of_ben.gains[1]
+
+
+def test_a_user_tells_of_himself_without_an_i_too() -> None:
+    """Who writes to an assistant leaves the `I` out: "Booked the hall for Friday."."""
+    told = [fact("Booked the hall for Friday.", name) for name in ("user", "assistant", "Ann")]
+    of_user, of_assistant, of_ann = (listen([said]).gains[0] for said in told)
+    factors = [found.factor for said in told for found in dense.clauses([said])]
+
+    assert of_user > of_assistant == of_ann
+    assert factors[0] > factors[1] == factors[2]
 
 
 def test_a_sentence_that_takes_back_another_is_joined_to_it() -> None:
