@@ -14,7 +14,7 @@ from plimsoll.summary.ledger import Ledger, decisions, extend
 from plimsoll.summary.ledger.draft import LedgerDraft
 from plimsoll.summary.ledger.fact import RECALLED_OF_PEERS, Fact
 from plimsoll.summary.listening import likely, listen
-from plimsoll.summary.names_zh import QUESTION, may_ask
+from plimsoll.summary.names_zh import NOISE, QUESTION, may_ask, says
 from plimsoll.summary.rules import render
 from plimsoll.summary.topics import topics
 from plimsoll.summary.vocabulary import SIGN_SUMS, SIGNS, read
@@ -100,6 +100,12 @@ def test_a_talk_that_repeats_itself_still_fills_its_summary(counter: Any) -> Non
 def test_every_chinese_question_is_one_that_may_ask(text: str) -> None:
     """Whatever the pattern of questions finds in a text, the quick check in front of it finds as well."""
     assert may_ask(text) or QUESTION.search(text) is None
+
+
+@given(st.text("那它我们知道请问什么多少哪里怎样码头\n"))
+def test_a_chinese_text_says_something_if_two_characters_of_it_are_no_noise(text: str) -> None:
+    """As many as are left where all noise is taken out, which takes longer."""
+    assert says(text) is (len(NOISE.sub("", text)) >= 2)
 
 
 def test_an_answer_is_looked_through_for_its_question_only_before_a_short_reply(

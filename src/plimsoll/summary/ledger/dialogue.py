@@ -32,7 +32,6 @@ _CORRECTS = regex(
 )
 """How a sentence begins that takes back what the one before it broke off with: "Two... no wait, three."."""
 
-_GOES_ON = regex(f"{_PRONOUN.pattern}|(?i:{_CORRECTS.pattern})")
 _BROKEN_OFF = ("...", "…")
 _SUBJECT_CHARS_MAX = 30
 """A longer sentence says enough by itself to stand apart from one that begins with a pronoun."""
@@ -120,7 +119,8 @@ def _sentences(found: Sequence[SpeakerTurn]) -> list[tuple[str, str]]:
 
 def _with_subjects(said: Sequence[str]) -> Sequence[str]:
     """The sentences; a short one that names what the next one begins with as a pronoun is joined to it, and a correction."""
-    if not any(map(_GOES_ON.match, said[1:])):  # as in most messages
+    is_broken_off = any(told.endswith(_BROKEN_OFF) for told in said)
+    if not (is_broken_off or any(map(_PRONOUN.match, said[1:]))):  # as in most messages
         return said
     joined: list[str] = []
     before = ""
