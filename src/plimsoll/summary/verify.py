@@ -53,7 +53,8 @@ _REFUSALS = (
 _ERRORS = (
     "error:", "error code", "traceback (most recent", "internal server error", "rate limit", "bad gateway",
     "service unavailable", "context length", "context_length_exceeded", "invalid api key", "unauthorized",
-    "<!doctype html", "<html", '{"error"', "timed out",
+    "<!doctype html", "<html", '{"error"', "timed out", "summary so far:\n<data>", "new messages:\n<data>", "目前的摘要：\n<data>",
+    "新消息：\n<data>",
 )  # fmt: skip
 
 _REASONING = regex(r"\s*<(think|thinking|reasoning|analysis|scratchpad)>(?:.*?</\1>|.*)", re.DOTALL | re.IGNORECASE)

@@ -174,6 +174,7 @@ def test_the_prompt_speaks_chinese_when_asked(counter):
         ("<think>First I go through the messages, one by", "empty"),
         ("<analysis>The port was moved.</analysis>", "empty"),
         ('{"error": {"message": "overloaded"}}', "error_text"),
+        ("Summary so far:\n<data>\nThe port was moved.", "error_text"),
         ("<html><body>502 Bad Gateway</body></html>", "error_text"),
         ("word " * 200, "no_gain"),
         ("word " * 70, "too_long"),
