@@ -313,8 +313,8 @@ class SessionRecorder:
             self.state.tally.know(entries, self.meter.reported_view(reported))
         warn_of_excess(self.log.name, before, self.meter)
 
-    def fork(self, at: str | int | None, name: str | None) -> SessionRecorder:
-        """A new session whose log is a copy of this one's, up to and including message `at`."""
+    def fork(self, at: str | int | None, name: str | None, edit: Callable[[SessionRecorder], None]) -> SessionRecorder:
+        """A new session whose log is a copy of this one's, up to and including message `at`, after `edit` has changed it."""
         about = {**record_at(self.log, 0).data, "forked_from": self.log.name, "forked_at": None}
         stop = None
         if at is not None:
@@ -323,8 +323,13 @@ class SessionRecorder:
             stop = next((record.seq for record in self.log.read_messages(position, position + 1)), None)
             if stop is None:
                 raise SessionDamaged(self.log.name, detail=f"message {position} cannot be read")
-        chosen = fork(self.log, self.kept.store, about, stop=stop, name=name, now_ms=wall_clock_ms())
-        log = self.kept.store.open(chosen)
+        branch, store = self.state.history.branch, self.kept.store
+        is_edited = stop is not None and (branch.left or branch.changed)
+        change = (lambda log: edit(self._forked(log))) if is_edited else None
+        chosen = fork(self.log, store, about, stop=stop, name=name, now_ms=wall_clock_ms(), edit=change)
+        return self._forked(store.open(chosen))
+
+    def _forked(self, log: SessionLog) -> SessionRecorder:
         log.set_check(record_problem)
         return SessionRecorder(log, self.meter, self.kept)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from plimsoll.compaction.drive import drive
@@ -35,9 +36,7 @@ NOTES_SHARE = 10
 
 def fork(recorder: SessionRecorder, at: str | int | None, name: str | None) -> SessionRecorder:
     """A fork of a session, of which as much counts as read as of the original."""
-    found = recorder.fork(at, name)
-    with on_failure(found.close):
-        edit_as(recorder, found)
+    found = recorder.fork(at, name, partial(edit_as, recorder))
     inherit(recorder, found)
     return found
 

@@ -79,35 +79,60 @@ class Copy:
 
 
 def fork(  # noqa: PLR0913 - the fields of the new session record
-    log: SessionLog, store: Store, about: Mapping[str, Any], *, stop: int | None, name: str | None, now_ms: int
+    log: SessionLog,
+    store: Store,
+    about: Mapping[str, Any],
+    *,
+    stop: int | None,
+    name: str | None,
+    now_ms: int,
+    edit: Callable[[SessionLog], None] | None = None,
 ) -> str:
     """Create a session that begins as a copy of a log, completely or not at all; returns its name, by default a free one.
 
-    Raises SessionExists if a given name is taken, and what Store.create_from raises.
+    `edit` changes the copy before it is in the store. Raises SessionExists if a given name is taken, what Store.create_from
+    raises and what `edit` raises.
     """
     return create_copy(
         store,
         name,
         _free_names(log, store),
         lambda chosen: Copy(log, header=header_line(chosen, about, now_ms), stop=stop),
+        edit,
     )
 
 
-def create_copy(store: Store, name: str | None, free_names: Iterator[str], copy_as: Callable[[str], Copy]) -> str:
+def create_copy(
+    store: Store,
+    name: str | None,
+    free_names: Iterator[str],
+    copy_as: Callable[[str], Copy],
+    edit: Callable[[SessionLog], None] | None = None,
+) -> str:
     """Create a copy under this name, or (None) the first free one, and return it.
 
-    Raises SessionExists if a given name is taken, and what Store.create_from raises.
+    Raises SessionExists if a given name is taken, what Store.create_from raises and what `edit` raises, which changes the copy.
     """
     while True:
         chosen = next(free_names) if name is None else name
         copy = copy_as(chosen)
         try:
-            store.create_from(chosen, copy, copy.blobs())
+            _create(store, chosen, copy, edit)
         except SessionExists:
             if name is not None:
                 raise
         else:
             return chosen
+
+
+def _create(store: Store, name: str, copy: Copy, edit: Callable[[SessionLog], None] | None) -> None:
+    if edit is None:
+        store.create_from(name, copy, copy.blobs())
+        return
+    with drafted(store, name) as draft:
+        draft.create_from(name, copy, copy.blobs())
+        with draft.open(name) as log:
+            edit(log)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -13,7 +13,9 @@ from unittest.mock import patch
 import pytest
 
 import plimsoll
-from plimsoll.errors import FormatError, ReferenceNotFound, StoreFull
+from plimsoll.errors import FormatError, ReferenceNotFound, SessionExists, StoreFull, StoreUnusable
+from plimsoll.protocols import Record, RecordDraft
+from plimsoll.store.log import Log
 
 Wire = dict[str, Any]
 STORES = ["memory:sync", "{place}", "sqlite:///{place}/all.db"]
@@ -128,6 +130,33 @@ def test_a_fork_has_the_history_as_it_is_now(store: str, tmp_path: Path) -> None
                 assert forked.history() == held[: secret + 3]
             with session.fork(at=f"m{secret}") as forked:
                 assert forked.history() == messages[: secret + 1]
+
+
+@pytest.mark.parametrize("store", ["memory:", "folder", "sqlite"])
+def test_a_fork_whose_edits_cannot_be_written_does_not_exist(store: str, tmp_path: Path) -> None:
+    """A fork is created with the removals of its original or not at all, and a second try with the same name succeeds."""
+    spec = {"folder": str(tmp_path), "sqlite": f"sqlite:///{tmp_path / 'a.db'}"}.get(store, store)
+    messages = conversation(6)
+    append = Log.append
+
+    def failing(log: Log, drafts: Sequence[RecordDraft]) -> list[Record]:
+        if any(draft.kind == "edit" for draft in drafts):
+            raise StoreUnusable(log.where, reason="sync failed")
+        return append(log, drafts)
+
+    with plimsoll.open("a", store=spec, max_tokens=100_000, format="openai-chat") as session:
+        session.sync(messages)
+        held = [messages[0], *messages[2:]]
+        session.sync(held)
+        place = session._recorder.kept.store
+        with patch.object(Log, "append", failing), pytest.raises(StoreUnusable):
+            session.fork(at=f"m{len(messages) - 1}", name="b")
+        assert [info.name for info in place.sessions()] == ["a"]
+        with session.fork(at=f"m{len(messages) - 1}", name="b") as forked:
+            assert forked.history() == held
+        assert sorted(info.name for info in place.sessions()) == ["a", "b"]
+        with pytest.raises(SessionExists):
+            session.fork(at=f"m{len(messages) - 1}", name="b")
 
 
 @pytest.mark.slow
