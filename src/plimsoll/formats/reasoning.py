@@ -10,6 +10,9 @@ from plimsoll.message import Reasoning, Wire
 _BESIDE: Final = ("extra_content", "provider_specific_fields", "providerMetadata", "callProviderMetadata")
 """Fields of texts and calls in which Gemini's thought signatures are sent back (its own server, LiteLLM, the AI SDK)."""
 
+_SEALED: Final = {"thinking": ("type", "thinking", "signature"), "redacted_thinking": ("type", "data")}
+"""Anthropic's blocks of thinking with the fields that each must have, all of them texts. It accepts no others."""
+
 
 def signatures_beside(wire: Wire) -> Iterator[str]:
     """The thought signatures beside a text or a call: by provider and name, or by name alone."""
@@ -24,8 +27,10 @@ def signatures_beside(wire: Wire) -> Iterator[str]:
 def signed_by_anthropic(part: Reasoning) -> dict[str, Any] | None:
     """The thinking block if Anthropic signed or encrypted it, since it accepts no other."""
     wire = part.wire or {}
-    if wire.get("type") in ("thinking", "redacted_thinking"):
-        return dict(wire)
+    taken = _SEALED.get(str(wire.get("type")))
+    if taken is not None:
+        is_whole = all(isinstance(wire.get(field), str) for field in taken)
+        return {field: wire[field] for field in wire if field in taken} if is_whole else None
     metadata = _provider_metadata(wire, "anthropic")
     if isinstance(metadata.get("redactedData"), str):
         return {"type": "redacted_thinking", "data": metadata["redactedData"]}
@@ -38,7 +43,7 @@ def known_to_openai(part: Reasoning) -> dict[str, Any] | None:
     """The Responses reasoning item if it has an id from OpenAI, which accepts no other."""
     wire = part.wire or {}
     if wire.get("type") == "reasoning" and "summary" in wire:
-        return dict(wire)
+        return dict(wire) if isinstance(wire["summary"], list) and isinstance(wire.get("id"), str | None) else None
     metadata = _provider_metadata(wire, "openai")
     if not isinstance(metadata.get("itemId"), str):
         return None
@@ -51,17 +56,22 @@ def known_to_openai(part: Reasoning) -> dict[str, Any] | None:
 def ui_reasoning(part: Reasoning) -> dict[str, Any]:
     """A UI reasoning part, with the provider's signature in its metadata (AI SDK, provider options)."""
     wire = part.wire or {}
-    if wire.get("type") == "reasoning" and "text" in wire:
+    if wire.get("type") == "reasoning" and isinstance(wire.get("text"), str):
         return dict(wire)
     metadata: dict[str, Any] = {}
-    if wire.get("type") == "redacted_thinking":
-        metadata = {"anthropic": {"redactedData": wire.get("data")}}
-    elif wire.get("type") == "thinking":
-        metadata = {"anthropic": {"signature": wire.get("signature")}}
+    if wire.get("type") in _SEALED:
+        signed = signed_by_anthropic(part) or {}
+        known = _named("redactedData", signed.get("data")) | _named("signature", signed.get("signature"))
+        metadata = {"anthropic": known} if known else {}
     elif wire.get("type") == "reasoning" and isinstance(wire.get("id"), str):
         sealed = wire.get("encrypted_content")
-        metadata = {"openai": {"itemId": wire["id"], **({"reasoningEncryptedContent": sealed} if sealed else {})}}
+        metadata = {"openai": {"itemId": wire["id"], **_named("reasoningEncryptedContent", sealed)}}
     return {"type": "reasoning", "text": part.text, **({"providerMetadata": metadata} if metadata else {})}
+
+
+def _named(field: str, value: object) -> dict[str, str]:
+    """The field, if its value is a text that is not empty."""
+    return {field: value} if isinstance(value, str) and value else {}
 
 
 def ui_signature(wire: Wire) -> str | None:

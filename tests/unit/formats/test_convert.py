@@ -203,6 +203,50 @@ def test_reasoning_returns_to_who_signed_it() -> None:
     )
 
 
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "hmm"}]},
+        {"type": "thinking", "thinking": "hmm"},
+        {"type": "thinking", "thinking": "hmm", "signature": None},
+        {"type": "thinking", "thinking": [], "signature": "s"},
+        {"type": "redacted_thinking", "data": 5},
+        {"type": "redacted_thinking"},
+        {"type": "reasoning", "summary": 5},
+        {"type": "reasoning", "id": 5, "summary": []},
+        {"type": "reasoning", "id": "rs_1", "encrypted_content": 5},
+        {"type": "reasoning", "text": 5},
+    ],
+    ids=str,
+)
+def test_thinking_that_no_provider_signed_is_lost_and_said_to_be(block: dict[str, Any], target: Any) -> None:
+    """Blocks of chat messages that have the type of another API's thinking, but not its fields, never come out as its own."""
+    wires = [CHAT[1], {"role": "assistant", "content": [block, {"type": "text", "text": "a"}]}, CHAT[1]]
+
+    converted = convert(wires, to=target, format="openai-chat")
+
+    assert validate(converted.messages, format=target) == []
+    if target == "ui-parts":
+        said = [part for part in converted.messages[1]["parts"] if part["type"] == "reasoning"]
+        assert all("anthropic" not in part.get("providerMetadata", {}) for part in said)
+        assert "None" not in str(said)
+    else:
+        assert [(loss.position, loss.what) for loss in converted.losses] == [(1, "reasoning")]
+
+
+def test_signed_thinking_out_of_a_chat_message_has_anthropics_fields_only() -> None:
+    """Frameworks keep fields of their own in the block, which Anthropic refuses."""
+    signed = {"type": "thinking", "thinking": "hmm", "signature": "s"}
+    text = {"type": "text", "text": "a"}
+    wires = [CHAT[1], {"role": "assistant", "content": [{**signed, "index": 0}, text]}]
+
+    converted = convert(wires, to="anthropic", format="openai-chat")
+
+    assert converted.messages[1]["content"] == [signed, text]
+    assert converted.losses == []
+
+
 def test_cache_markers_survive_the_same_provider() -> None:
     """System blocks keep their cache markers from Anthropic to Anthropic, and come back from the parameter."""
     system = [{"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}}]
