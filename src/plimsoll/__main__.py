@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
-from plimsoll.cli.main import command
+import sys
 
-command()
+from plimsoll.cli.main import main
+
+sys.exit(main())

@@ -1,1 +1,1 @@
-"""The command line: parse, call the library, print. `plimsoll.cli.main:command` is the entry."""
+"""The command line: parse, call the library, print. `plimsoll.cli.main:main` is the entry."""

@@ -6,12 +6,12 @@ last eight digits are the start of the text's SHA-256, so that a reference never
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable
 
 from plimsoll.compaction.view_message import ViewMessage
 from plimsoll.errors import ReferenceNotFound
 from plimsoll.formats.words import words_of, words_once
-from plimsoll.light.hashes import sha256
 from plimsoll.light.regex import regex
 from plimsoll.message import Message, Part, ToolCall, ToolResult
 from plimsoll.policy.validation import short_repr
@@ -147,4 +147,4 @@ def text_said(message: Message) -> str:
 
 
 def _digest(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogatepass")).hex()[:8]
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]

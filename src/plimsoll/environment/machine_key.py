@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
 from functools import cache
-
-from plimsoll.light.hashes import hmac_sha256
 
 ENVIRONMENT = "PLIMSOLL_KEY"
 """Sets a key explicitly, to share it between machines or containers without a machine id."""
@@ -25,7 +25,7 @@ def machine_key() -> bytes:
 
 @cache
 def _derived(identity: str) -> bytes:
-    return hmac_sha256(_APPLICATION_ID, identity.encode("utf-8", "surrogateescape"))
+    return hmac.new(_APPLICATION_ID, identity.encode("utf-8", "surrogateescape"), hashlib.sha256).digest()
 
 
 @cache

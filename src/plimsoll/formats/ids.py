@@ -7,10 +7,10 @@ same input gives the same ids, so that converting a grown conversation again yie
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import Final
 
-from plimsoll.light.hashes import sha256
 from plimsoll.light.regex import regex
 
 SAFE: Final = regex(r"[a-zA-Z0-9_-]+")
@@ -41,7 +41,7 @@ def shortened(id: str, chars_max: int | None) -> str:
     """The id, or for one that is too long a hash of it. This cannot be reversed."""
     if chars_max is None or len(id) <= chars_max:
         return id
-    return f"call_{sha256(id.encode('utf-8', 'surrogatepass')).hex()[:32]}"
+    return f"call_{hashlib.sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
 def original_of(written: str) -> str:

@@ -34,9 +34,9 @@ def use_key(source: KeySource) -> None:
 
 def tag_of(text: str) -> str:
     """The tag of a text: TAG_HEX hexadecimal digits. Equal in all processes with the same key."""
-    from plimsoll.light.hashes import hmac_sha256  # noqa: PLC0415 - only where there is something to be recognised
+    import hmac  # noqa: PLC0415 - loading OpenSSL takes longer than loading plimsoll
 
-    return hmac_sha256(_key(), text.encode("utf-8", "surrogatepass")).hex()[:TAG_HEX]
+    return hmac.digest(_key(), text.encode("utf-8", "surrogatepass"), "sha256").hex()[:TAG_HEX]
 
 
 def is_tagged(text: str, tag: str | None) -> bool:

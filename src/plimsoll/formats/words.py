@@ -5,12 +5,12 @@ Binary data is described by kind, type, size and hash.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from typing import Any, Final
 
 from plimsoll.formats.media import MediaSource, source_of
 from plimsoll.light.brief import pluralize
-from plimsoll.light.hashes import sha256
 from plimsoll.light.regex import regex
 from plimsoll.message import Media, Opaque, Part, Reasoning, Text, ToolCall, ToolResult
 
@@ -82,7 +82,7 @@ def _decoded(text: str) -> bytes:
 
 
 def _hash(data: bytes) -> str:
-    return sha256(data).hex()[:_HASH_CHARS]
+    return hashlib.sha256(data).hexdigest()[:_HASH_CHARS]
 
 
 def _lines(value: Any, name: str) -> Iterator[str]:

@@ -7,14 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias, TypedDict
 
 from plimsoll.policy.budget import Level, LoadLines, Mark
-
-if TYPE_CHECKING:
-    from typing import TypedDict
-else:
-    from plimsoll.light.typed_dict import TypedDict
 
 Step: TypeAlias = Literal["collapse", "offload", "clip", "summarise", "window", "ledger"]
 """The steps of a compaction:

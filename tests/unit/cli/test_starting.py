@@ -70,31 +70,20 @@ def test_a_command_on_a_large_file_loads_the_tokenizer(tmp_path: Path) -> None:
 
 
 ENDING = """
-import atexit, sys, threading, time
-from plimsoll.cli import main as m
+import atexit, runpy, threading, time
 atexit.register(print, "registered before")
-run = m.main
-def main():
-    atexit.register(print, "registered by the command")
-    threading.Thread(target=lambda: (time.sleep(0.2), print("a thread"))).start()
-    {what}
-m.main = main
-sys.argv = ["plimsoll", *sys.argv[1:]]
-m.command()
+threading.Thread(target=lambda: (time.sleep(0.2), print("a thread"))).start()
+runpy.run_module("plimsoll", run_name="__main__")
 """
 
 
-@pytest.mark.parametrize(("what", "status"), [("return run()", 0), ("return 3", 3), ("raise RuntimeError", 1)])
-def test_a_command_ends_when_nothing_is_left_to_do(what: str, status: int) -> None:
-    """Its output is whole, its threads have ended and what was registered for its end is done, whatever the status is."""
+@pytest.mark.parametrize(("words", "status"), [(["--help"], 0), (["count", "none.json"], 1), (["unknown"], 2)])
+def test_a_command_ends_when_nothing_is_left_to_do(words: list[str], status: int, tmp_path: Path) -> None:
+    """Threads have ended, and what was registered for the end of the process before the command began is done."""
     done = subprocess.run(
-        [sys.executable, "-c", ENDING.format(what=what), "--help"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
+        [sys.executable, "-c", ENDING, *words], capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path
     )
     said = done.stdout.splitlines()
-    assert said[-2:] == ["a thread", "registered by the command"]
-    assert (len(said) > 20) == (what == "return run()")
+    assert said[-2:] == ["a thread", "registered before"]
+    assert (len(said) > 20) == (words == ["--help"])
     assert done.returncode == status
