@@ -172,11 +172,17 @@ def check_blocks(findings: Findings, blocks: list[Any], allowed: Mapping[str, st
             findings.add("unknown_block", f"{ascii(kind)[:40]} is not allowed here; allowed: {', '.join(allowed)}")
             continue
         field = allowed[kind]
-        if not field:
-            continue
-        wanted = str if field in ("text", "refusal") else dict
-        if not isinstance(block.get(field), wanted):
-            findings.add("wrong_type", f"{field} must be {'text' if wanted is str else 'an object'}")
+        if field and not has_value(block, field):
+            findings.add("wrong_type", f"{field} must be {kind_of(_VALUES.get(field, dict)())}")
+
+
+_VALUES: Final[Mapping[str, type]] = {"text": str, "refusal": str, "thinking": list}
+"""The types of the fields that content blocks require. Others are objects."""
+
+
+def has_value(block: Wire, field: str) -> bool:
+    """True if the field that a block's type requires is in it and of the right type."""
+    return isinstance(block.get(field), _VALUES.get(field, dict))
 
 
 _ALONE: Final = frozenset(

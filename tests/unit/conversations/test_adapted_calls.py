@@ -120,9 +120,9 @@ def test_others_blocks_in_chat_are_text() -> None:
             "thinking_blocks": [{"type": "thinking", "thinking": WORDS, "signature": "c2ln" * 60}],
         },
         {"reasoning_details": [{"type": "reasoning.encrypted", "data": "c2ln" * 90, "id": "r"}]},
-        {"content": [{"type": "reasoning", "reasoning": WORDS}]},
+        {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": WORDS}]}]},
     ],
-    ids=["litellm", "openrouter", "langchain"],
+    ids=["litellm", "openrouter", "mistral"],
 )
 def test_signed_thinking_of_what_is_going_on_stays_whole(thinking: Wire) -> None:
     """Routers send the thinking of Claude and of others in fields of their own: in the open turn it stays as it was, or its calls leave."""

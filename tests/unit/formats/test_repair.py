@@ -73,6 +73,11 @@ CHAT: list[list[dict[str, Any]]] = [
     [say("user", {"type": "refusal", "refusal": WORDS})],
     [say("system", TEXT, {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}})],
     [{"role": "function", "content": WORDS}],
+    [say("assistant", {"type": "reasoning", "reasoning": 5}, TEXT)],
+    [say("assistant", {"type": "reasoning", "id": "rs_1", "summary": []}, TEXT)],
+    [say("assistant", {"type": "redacted_thinking", "data": "c2ln"}, TEXT)],
+    [say("assistant", THOUGHT, TEXT)],
+    [say("user", THOUGHT, TEXT)],
 ]  # fmt: skip
 
 ANTHROPIC: list[list[dict[str, Any]]] = [
@@ -253,6 +258,22 @@ def test_a_placeholder_answers_in_the_kind_of_its_call() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "block", [THOUGHT, {"type": "thinking", "thinking": "hm"}, {"type": "reasoning", "reasoning": "hm"}], ids=str
+)
+def test_thinking_that_no_server_of_chat_completions_takes_leaves(block: dict[str, Any]) -> None:
+    """Mistral alone takes thinking in the content, as a list. Other thinking is refused, and is no text of the answer."""
+    asked, more = {"role": "user", "content": "q"}, {"type": "function", "function": FUNCTION}
+    wires = [asked, say("assistant", block, TEXT), asked, {**call(**more), "content": [block]}, TOOL]
+
+    view = plimsoll.fit(wires, format="openai-chat").messages
+
+    assert plimsoll.validate(wires, format="openai-chat")
+    assert plimsoll.validate(view, format="openai-chat") == []
+    assert view[1]["content"] == [TEXT]
+    assert "hm" not in str(view)
+
+
 def test_settings_and_approvals_are_nobodys_request() -> None:
     """Items that only set something do not push out what the user asked; an approval stays with what it answers."""
     asked = {"role": "user", "content": WORDS}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from plimsoll.formats.checks import in_words, is_name, tool_name
-from plimsoll.formats.openai_chat.codec import exposed_fields
+from plimsoll.formats.checks import has_value, in_words, is_name, tool_name
+from plimsoll.formats.openai_chat.codec import THINKING_BLOCKS, exposed_fields
 from plimsoll.formats.openai_chat.validate import BLOCKS, SILENT, has_any_blocks, is_speaker
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import arguments_text, copied
@@ -66,8 +66,11 @@ def _repaired(block: dict[str, Any], role: str, repairs: list[str]) -> dict[str,
     """A block as it is accepted in a message of that role, or None if it has no content."""
     kind = block.get("type")
     field = BLOCKS[role].get(kind) if isinstance(kind, str) else None
-    if field == "" or (field and isinstance(block.get(field), str if field in ("text", "refusal") else dict)):
+    if field is not None and has_value(block, field):
         return block
+    if role == "assistant" and kind in THINKING_BLOCKS:
+        repairs.append("removed thinking of another API")
+        return None
     if kind == "text":
         repairs.append("removed a text block without text")
         return None

@@ -20,7 +20,7 @@ from plimsoll.formats.checks import (
     checked_id,
 )
 from plimsoll.formats.format import SystemText, Violation
-from plimsoll.formats.openai_chat.codec import ANY_BLOCKS, ROLES, THINKING_BLOCKS, objects_in
+from plimsoll.formats.openai_chat.codec import ANY_BLOCKS, ROLES, objects_in
 from plimsoll.formats.rules import RULES
 from plimsoll.formats.wire import kind_of
 from plimsoll.light.regex import regex
@@ -34,7 +34,7 @@ BLOCKS: Final[dict[str, dict[str, str]]] = {
     "developer": _TEXT,
     "tool": _TEXT,
     "function": _TEXT,
-    "assistant": {"text": "text", "refusal": "refusal", **dict.fromkeys(THINKING_BLOCKS, "")},
+    "assistant": {"text": "text", "refusal": "refusal", "thinking": "thinking"},
     "user": {
         "text": "text",
         "image_url": "image_url",
@@ -43,6 +43,7 @@ BLOCKS: Final[dict[str, dict[str, str]]] = {
         "video_url": "video_url",
     },
 }
+"""By role and type, the field that a block requires. `thinking` is Mistral's, a list; no server takes others in plain chat."""
 
 SILENT: Final = ("tool_calls", "function_call", "audio", "refusal")
 """Fields with which the content of an assistant message may be null."""
