@@ -105,9 +105,10 @@ def _completion_text(completion: Any) -> str:
 
 
 def _said(content: Any) -> str:
-    """The text of a message. Compatible endpoints also send it in parts."""
+    """The text of a message, or of a piece of one. Compatible endpoints also send it in parts."""
     if isinstance(content, list):
-        return "".join(str(part["text"]) for part in content if isinstance(part, dict) and "text" in part)
+        texts = (part.get("text") for part in content if isinstance(part, dict))
+        return "".join(text for text in texts if isinstance(text, str))
     return content or ""
 
 
@@ -115,7 +116,7 @@ def _stream_text(chunks: list[Any]) -> str:
     """The text of a stream. A chunk without choices reports usage."""
     choices = [choice for chunk in chunks for choice in (chunk.choices or ())[:1]]
     stopped = next((choice.finish_reason for choice in reversed(choices) if choice.finish_reason), "an early end")
-    return usable("".join(getattr(choice.delta, "content", None) or "" for choice in choices), stopped)
+    return usable("".join(_said(getattr(choice.delta, "content", None)) for choice in choices), stopped)
 
 
 # --- Anthropic's Messages ---------------------------------------------------------------------------------------------

@@ -81,6 +81,7 @@ ANSWERS: list[tuple[str, str, Any, str]] = [
     ("openai", "null content", chat(content=None), "empty"),
     ("openai", "blank content", chat(content=" \n"), "empty"),
     ("openai", "no parts", chat(content=[]), "empty"),
+    ("openai", "parts without a text", chat(content=[{"type": "text", "text": None}, {"type": "text"}, None]), "empty"),
     ("openai", "reasoning alone", chat(content="<think>Crate by crate, I"), "empty"),
     ("openai", "a refusal in Chinese", chat(content="很抱歉，我无法协助完成这个请求。"), "refusal"),
     ("openai", "an error with status 200", error("overloaded"), "overloaded"),
@@ -237,3 +238,13 @@ def test_an_answer_in_another_shape_is_used(server: Server, content: Any) -> Non
     made = fitted(server, "openai", chat(content=content))
     assert made.report.stage == "model"
     assert made.report.summary.split("\n")[0] == TEXT
+
+
+@pytest.mark.parametrize("last", [None, "", [{"type": "text", "text": None}], [{"type": "text", "text": "."}]])
+def test_a_streamed_answer_in_parts_is_used(server: Server, last: Any) -> None:
+    """A piece may be a text, a list of parts, or without a text, which adds nothing."""
+    parts = [{"type": "text", "text": TEXT[:9]}, {"type": "text", "text": TEXT[9:]}]
+    made = fitted(server, "openai", events(chunk(content=parts), chunk(content=last), chunk("stop")), stream=True)
+    assert made.report.stage == "model"
+    assert made.report.summary.split("\n")[0].rstrip(".") == TEXT.rstrip(".")
+    assert "None" not in made.report.summary
