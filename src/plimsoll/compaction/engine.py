@@ -49,7 +49,13 @@ def compact(view: WorkingView, task: Task) -> Compacting:
     as_it_was = [entry for exchange in everything for entry in exchange.entries]
     over = view.passes(task.budget_tokens)
     leave_thinking(view)
-    mark_kept(view, task.pins, task.goal_tokens, last_messages=task.policy.keep_last_messages_min or 0)
+    mark_kept(
+        view,
+        task.pins,
+        task.goal_tokens,
+        last_messages=task.policy.keep_last_messages_min or 0,
+        answered=task.policy.fill and not task.policy.caps_tail,
+    )
     view.replaced_count = replaced_count(view.exchanges)
     arrived = _cut_arrivals(view, task)
     cut = over and cut_frame(view, task.budget_tokens)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from plimsoll.compaction.held import held_room, held_tokens, hold_within
 from plimsoll.compaction.keep import (
+    ANSWERED,
     COMPACTED,
     FIRST_REQUEST,
     LAST_MESSAGES,
@@ -56,7 +57,7 @@ def prove(view: WorkingView, task: Task, covers: tuple[int, int] | None) -> bool
     for _ in range(ROUNDS_MAX):
         _shed_tail(view, rest_tokens)
         _cut_summary(view, budget_tokens)
-        for reason in (PINNED, FIRST_REQUEST, LAST_MESSAGES, COMPACTED, NEWEST_EXCHANGE):
+        for reason in (PINNED, ANSWERED, FIRST_REQUEST, LAST_MESSAGES, COMPACTED, NEWEST_EXCHANGE):
             _shrink_kept(view, budget_tokens, reason, may_leave=True)
         open_with_user(view)
         mark_losses(view, task, covers)

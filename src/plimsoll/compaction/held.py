@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from plimsoll.compaction.keep import (
+    ANSWERED,
     COMPACTED,
     FIRST_REQUEST,
     LAST_MESSAGES,
@@ -42,7 +43,7 @@ HELD_TOKENS_MIN, HELD_TOKENS = 200, 1_000
 """Up to the first the share is the smaller one, from the second on the larger one."""
 
 ANSWER_SHARE = 0.1
-"""Least share of the goal for a newest answer in words alone. People rarely ask again for all that it says."""
+"""Least share of the goal for the newest answer in words alone. People rarely ask again for all that it says."""
 
 TALK_REQUESTS_MIN = 8
 """Messages of a user from which on a talk is about more than its first message."""
@@ -52,7 +53,7 @@ REASON = "over the limit for content that must stay"
 _FOR_ROOM = frozenset({REASON, OPAQUE_REASON, CALLS_REASON})
 """Reasons of cuts that only make room for other exchanges."""
 
-_REDUCIBLE = (NEWEST_EXCHANGE, NEWEST_MESSAGE, LAST_MESSAGES, FIRST_REQUEST, PINNED, COMPACTED)
+_REDUCIBLE = (NEWEST_EXCHANGE, NEWEST_MESSAGE, ANSWERED, LAST_MESSAGES, FIRST_REQUEST, PINNED, COMPACTED)
 
 
 def cut_frame(view: WorkingView, budget_tokens: int) -> bool:
@@ -107,7 +108,8 @@ def cut_oversized_kept(view: WorkingView, task: Task) -> None:
         large = [spot for spot in chosen if spot.tokens > cap]
         if large:
             cut_spots(view, exchange, large, cap, REASON)
-    _cut_spoken(view, task.goal_tokens)
+    if task.policy.fill:
+        _cut_spoken(view, task.goal_tokens)
     hold_within(view, room, task.budget_tokens)
     _unseal_tail(view, task.goal_tokens)
 
@@ -142,15 +144,23 @@ def _is_call(exchange: ViewExchange, spot: Spot) -> bool:
 
 
 def _cut_spoken(view: WorkingView, goal_tokens: int) -> None:
-    """Cut what was only said: a newest answer that calls no tool, and how a talk began.
+    """Cut what was only said: the newest answer that calls no tool, and how a talk began.
 
     Each may take of the goal what the goal is of the history, or its least share.
     """
-    least = {NEWEST_EXCHANGE: ANSWER_SHARE} | ({FIRST_REQUEST: HELD_SHARE_MIN} if _is_talk(view) else {})
+    is_talk = _is_talk(view)
     for exchange in view.exchanges:
-        if exchange.kept_as in least and not exchange.original.calls_tools:
-            share = max(least[exchange.kept_as], goal_tokens / max(1, history_tokens(view, goal_tokens)))
+        least = _spoken_share(exchange, is_talk=is_talk)
+        if least is not None:
+            share = max(least, goal_tokens / max(1, history_tokens(view, goal_tokens)))
             reduce_to(view, exchange, int(goal_tokens * share), REASON, to_line=False)
+
+
+def _spoken_share(exchange: ViewExchange, *, is_talk: bool) -> float | None:
+    """The least share of the goal for words that must stay; None if they are not cut for room."""
+    if exchange.kept_as == FIRST_REQUEST and is_talk:
+        return HELD_SHARE_MIN
+    return ANSWER_SHARE if exchange.kept_as in (NEWEST_EXCHANGE, ANSWERED) and exchange.original.is_answer else None
 
 
 def _is_talk(view: WorkingView) -> bool:

@@ -19,6 +19,8 @@ NEWEST_REQUEST = "newest user message"
 NEWEST_EXCHANGE = "newest exchange"
 NEWEST_MESSAGE = "newest message"
 """The newest exchange of a history without a user message: a request cannot be empty."""
+ANSWERED = "answer before the newest user message"
+"""What the newest request is about as a rule ("change the second one"). It may be cut, but leaves no view before older words."""
 FIRST_REQUEST = "first user message"
 PINNED = "pinned text"
 COMPACTED = "the provider's own compaction"
@@ -77,10 +79,12 @@ def keep_thinking_first(view: WorkingView) -> None:
             exchange.entries = [changed, *exchange.entries[1:]]
 
 
-def mark_kept(view: WorkingView, pins: Collection[int], goal_tokens: int, *, last_messages: int = 0) -> None:
+def mark_kept(
+    view: WorkingView, pins: Collection[int], goal_tokens: int, *, last_messages: int = 0, answered: bool = False
+) -> None:
     """Set `kept_as` of each exchange that must stay. The first reason in order of protection wins.
 
-    The newest `last_messages` messages of the history must stay.
+    The newest `last_messages` messages of the history must stay, and with `answered` what the newest request follows.
     """
     for exchange in view.exchanges:
         exchange.kept_as = None
@@ -89,6 +93,7 @@ def mark_kept(view: WorkingView, pins: Collection[int], goal_tokens: int, *, las
     _mark((exchange for exchange in requests[-1:] if exchange.is_request), NEWEST_REQUEST)
     _mark(_newest(view.exchanges), NEWEST_EXCHANGE if requests else NEWEST_MESSAGE)
     _mark(_last(view.exchanges, last_messages), LAST_MESSAGES)
+    _mark(_answered(view.exchanges) if answered else [], ANSWERED)
     _mark([] if _are_people(view.exchanges) else requests[:1], FIRST_REQUEST)
     _mark((exchange for exchange in view.exchanges if _is_pinned(exchange, pins)), PINNED)
     _mark(_compacted(view.exchanges), COMPACTED)
@@ -137,6 +142,17 @@ def _newest(exchanges: list[ViewExchange]) -> list[ViewExchange]:
     """The newest exchange of the history, finished or not; it may be a summary that came back in the input."""
     in_history = [exchange for exchange in exchanges if exchange.first is not None]
     return in_history[-1:]
+
+
+def _answered(exchanges: list[ViewExchange]) -> list[ViewExchange]:
+    """The assistant's answer in words alone that the newest messages of the user follow."""
+    asks = False
+    for exchange in reversed(exchanges):
+        if exchange.is_request:
+            asks = True
+        elif exchange.first is not None:
+            return [exchange] if asks and exchange.original.is_answer and not exchange.is_summary else []
+    return []
 
 
 def _last(exchanges: list[ViewExchange], count: int) -> Iterable[ViewExchange]:

@@ -151,6 +151,11 @@ class Exchange:
         return self.messages[0].role == "system"
 
     @property
+    def is_answer(self) -> bool:
+        """Whether it is words of the assistant that call no tool."""
+        return self.messages[0].role == "assistant" and not self.calls_tools
+
+    @property
     def is_request(self) -> bool:
         """True if it holds a user message with something other than tool results, also such as are in plain text."""
         return any(

@@ -81,7 +81,7 @@ def test_the_plan_says_why_each_exchange_stays() -> None:
     assert reasons[11].endswith(importance.USED_LATER)
     assert reasons[13].endswith(importance.REQUEST)
     assert reasons[14].endswith(importance.DECISION)
-    assert reasons[17] == "newest exchanges stay verbatim"
+    assert reasons[17] == "answer before the newest user message"
     assert reasons[18] == "newest user message"
     assert [action.to_dict()["reason"] for action in plan.report.actions] == [action.reason for action in plan.actions]
 
