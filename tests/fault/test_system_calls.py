@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import os
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from plimsoll.errors import PlimsollError, SessionNotFound, StoreFull, StoreUnus
 from plimsoll.protocols import RecordDraft
 from plimsoll.store.jsonl import JsonlStore
 from plimsoll.store.os_calls import OsCalls
+from plimsoll.store.sqlite import SqliteStore
 from plimsoll.store.verify import verify
 
 SPARED = {"close"}
@@ -245,6 +246,24 @@ def test_interrupted_append_leaves_nothing_behind(tmp_path):
             log.append([message(0)])
         log.append([message(1)])
         assert [record.data["i"] for record in log.read(1)] == [1]
+
+
+@pytest.mark.parametrize("kind", ["folder", "sqlite"])
+def test_an_append_interrupted_after_it_was_written_is_there(tmp_path, monkeypatch, kind):
+    """Ctrl-C while the acknowledged length is noted loses nothing, and the next append works."""
+
+    def interrupted(*_):
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    store = JsonlStore(tmp_path) if kind == "folder" else SqliteStore(tmp_path / "a.db")
+    with closing(store), store.create("a") as log:
+        monkeypatch.setattr(OsCalls, "write_at", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            log.append([message(0)])
+        log.append([message(1)])
+        assert log.length == 3
+        assert [record.data["i"] for record in log.read(1)] == [0, 1]
 
 
 def test_something_else_writing_the_log_is_noticed(tmp_path):

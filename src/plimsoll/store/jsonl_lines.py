@@ -12,7 +12,7 @@ from plimsoll.protocols import Damage, Record
 from plimsoll.store.blobs import BlobFolder, read_file
 from plimsoll.store.folder import TEMPORARY, Folder
 from plimsoll.store.header import header_line
-from plimsoll.store.lock import Lock, acknowledged, acknowledgement
+from plimsoll.store.lock import CommittedLength, Lock, acknowledged
 from plimsoll.store.log import Tail, lost_header, no_less, out_of_order, torn
 from plimsoll.store.log_file import CutShort, LogFile, read_tail
 from plimsoll.store.os_calls import store_errors
@@ -44,7 +44,7 @@ class JsonlLines:
     def acknowledge(self, tail: Tail) -> None:
         """See Lines."""
         if self._lock is not None:
-            self._lock.acknowledge(acknowledgement(0, tail.seq, tail.messages))
+            self._lock.acknowledge(CommittedLength(session=0, records=tail.seq, messages=tail.messages))
 
     def _end(self) -> Tail:
         """The end of the file, searched for again only when the size has changed."""
@@ -89,12 +89,9 @@ class JsonlLines:
             found = (span.record for span in self._file.spans(start, tail.end))
             return next((record for record in found if record is not None and holds(record)), None)
 
-    def write(self, lines: Sequence[bytes], tail: Tail, after: Tail) -> None:
-        """See Lines. A processor that has slept during the sync is slow for a while, so all is worked out before it."""
-        line = acknowledgement(0, after.seq, after.messages)
+    def write(self, lines: Sequence[bytes], tail: Tail) -> None:
+        """See Lines."""
         self._file.append(b"".join(lines), tail.end, durable=self._durable)
-        if self._lock is not None:
-            self._lock.acknowledge(line)
 
     def put_blob(self, data: bytes) -> str:
         """See SessionLog."""

@@ -48,10 +48,11 @@ class Lock:
                 raise SessionBusy(session, here=self._file in _held) from None
         _held[self._file] = self
 
-    def acknowledge(self, line: bytes) -> None:
+    def acknowledge(self, committed: CommittedLength) -> None:
         """Write the acknowledged length. Failure is ignored: the records are stored already, only the later check is lost."""
+        text = b"%d %d %d" % committed
         try:
-            self._calls.write_at(self._fd, line, 0)
+            self._calls.write_at(self._fd, b"%b %08x\n" % (text, zlib.crc32(text)), 0)
         except OSError:
             return
 
@@ -67,12 +68,6 @@ class Lock:
             if _held.get(self._file) is self:
                 del _held[self._file]
             self._calls.close(fd)
-
-
-def acknowledgement(session: int, records: int, messages: int) -> bytes:
-    """What the lock file says of an acknowledged length."""
-    text = f"{session} {records} {messages}".encode()
-    return b"%b %08x\n" % (text, zlib.crc32(text))
 
 
 def acknowledged(folder: Folder, name: str = LOCK_NAME) -> CommittedLength | None:

@@ -102,8 +102,8 @@ class Lines(Protocol):
         """The first readable record for which `holds` is true. `holds` must be monotonic: true for every later record."""
         ...
 
-    def write(self, lines: Sequence[bytes], tail: Tail, after: Tail) -> None:
-        """Write lines at the tail durably, all or none, and acknowledge the tail after them."""
+    def write(self, lines: Sequence[bytes], tail: Tail) -> None:
+        """Write lines at the tail durably, all or none."""
         ...
 
     def acknowledge(self, tail: Tail) -> None:
@@ -201,12 +201,13 @@ class Log(Closes):
             size = sum(map(len, lines))
             after = Tail(tail.seq + len(lines), records[-1].messages, None, tail.end + size)
             try:
-                self._lines.write(lines, tail, after)
+                self._lines.write(lines, tail)
             except StoreUnusable as error:
                 self._unusable = f"{error.reason}; open it again"
                 raise
-            self._tail = after
+            self._tail = after  # at once: an interrupt may come with any system call
             self.appended_bytes += size
+            self._lines.acknowledge(after)
             return records
 
     def read(self, from_seq: int = 0) -> Iterator[Record]:

@@ -49,7 +49,7 @@ class MemoryLines(RowReader):
         last = len(self._session.lines) if stop is None else stop
         return (Row(index, self._session.lines[index]) for index in range(last - 1, -1, -1))
 
-    def write(self, lines: Sequence[bytes], tail: Tail, after: Tail) -> None:  # noqa: ARG002 - the list itself gives the end
+    def write(self, lines: Sequence[bytes], tail: Tail) -> None:  # noqa: ARG002 - the list itself gives the end
         """See Lines."""
         size = sum(len(line) for line in lines)
         self._store.reserve(size)

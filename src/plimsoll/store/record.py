@@ -83,7 +83,7 @@ def _encoded(draft: RecordDraft, seq: int, position: int, at_ms: int, batch_left
     body = f'{{"n": {seq}, "m": {position}, "k": "{kind}", "t": {int(at_ms)}, {extra}{must}"d": {payload}'.encode(
         "ascii"
     )
-    line = b'%b, "c": "%08x"}\n' % (body, zlib.crc32(body))
+    line = b"%b%b\n" % (body, seal(body))
     if len(line) > RECORD_SIZE_BYTES_MAX + 1:
         raise LimitExceeded("RECORD_SIZE_BYTES_MAX", allowed=RECORD_SIZE_BYTES_MAX, found=len(line) - 1)
     return line, is_same and is_known

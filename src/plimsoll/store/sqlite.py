@@ -24,7 +24,7 @@ from plimsoll.store.blobs import checked_blob, checked_reference, digest_of, onl
 from plimsoll.store.database import Database
 from plimsoll.store.folder import open_root
 from plimsoll.store.header import checked_lines, header_line, newest_first, refuse_newer, session_info
-from plimsoll.store.lock import CommittedLength, Lock, acknowledged, acknowledgement
+from plimsoll.store.lock import CommittedLength, Lock, acknowledged
 from plimsoll.store.log import Clock, Log, Tail, lost_header, no_less, wall_clock_ms
 from plimsoll.store.os_calls import OsCalls, store_errors
 from plimsoll.store.paths import absolute, folder_of, safe_name
@@ -74,7 +74,7 @@ class SqliteLines(RowReader):
     def acknowledge(self, tail: Tail) -> None:
         """See Lines."""
         if self._lock is not None:
-            self._lock.acknowledge(acknowledgement(self._session, tail.seq, tail.messages))
+            self._lock.acknowledge(CommittedLength(session=self._session, records=tail.seq, messages=tail.messages))
 
     def rows(self, seq: int, stop: int) -> Iterator[Row]:
         """See RowReader. If a damaged page makes a range unreadable, its rows are read one at a time."""
@@ -139,7 +139,7 @@ class SqliteLines(RowReader):
         found = self._database.query(sql, (self._first_id, self._first_id + (1 << _SEQ_BITS)))
         return found[0][0] if found and isinstance(found[0][0], int) else 0
 
-    def write(self, lines: Sequence[bytes], tail: Tail, after: Tail) -> None:
+    def write(self, lines: Sequence[bytes], tail: Tail) -> None:
         """See Lines."""
         size = self.size_bytes()
         rows = []
@@ -150,7 +150,6 @@ class SqliteLines(RowReader):
             if not connection.execute("SELECT 1 FROM session WHERE id = ?", (self._session,)).fetchone():
                 raise StoreUnusable(self._database.path, reason="something else removed the session")
             connection.executemany("INSERT INTO record (id, size_bytes, line) VALUES (?, ?, ?)", rows)
-        self.acknowledge(after)
 
     def put_blob(self, data: bytes) -> str:
         """See SessionLog. Content that does not match its digest is replaced."""
@@ -330,7 +329,7 @@ class SqliteStore:
         if lock is not None:
             self._database.check_writable()
         if lock is not None and lines.tail().seq == 0:
-            lines.write([header_line(name, {}, self._clock())], Tail(), Tail(seq=1))
+            lines.write([header_line(name, {}, self._clock())], Tail())
             damage.append(lost_header())
         where = f"{self.where}#{name}"
         return Log(lines, name=name, where=where, writable=lock is not None, clock=self._clock, damage=damage)
