@@ -86,6 +86,10 @@ class Record(NamedTuple):
     raw: bytes | None = None
     """The encoded line without its newline if the kind is unknown to this version, else None."""
 
+    def __repr__(self) -> str:
+        shown = (f"{name}={value!r}" for name, value in self._asdict().items() if name != "raw")
+        return f"Record({', '.join(shown)})"
+
     @property
     def messages(self) -> int:
         """Number of messages up to and including it."""

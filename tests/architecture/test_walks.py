@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
+from json import JSONEncoder
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -12,7 +13,6 @@ import pytest
 from tests.walks import walk
 
 import plimsoll
-from plimsoll.formats.wire import ascii_text
 from plimsoll.light import dataclass
 from plimsoll.message import FormatName
 from plimsoll.tokens.counter import clear_cache
@@ -110,8 +110,8 @@ def test_an_append_encodes_a_message_once(tmp_path: Path) -> None:
     encoded: list[str] = []
 
     def note(frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and frame.f_code is ascii_text.__code__:
-            encoded.append(str(frame.f_locals["value"]))
+        if event == "call" and frame.f_code is JSONEncoder.encode.__code__:
+            encoded.append(str(frame.f_locals["o"]))
 
     with plimsoll.open("one", store=str(tmp_path / "store"), model="gpt-4o", format="openai-chat") as session:
         session.extend(SHORT["system and user"])

@@ -159,19 +159,10 @@ def json_text(value: object) -> str:
     return _compact(value)
 
 
-_ascii: Final = json.JSONEncoder(ensure_ascii=True, allow_nan=False, check_circular=False, separators=(",", ":"))
-_make: Final = getattr(json.encoder, "c_make_encoder", None)
-_pieces: Final[Callable[[object, int], Iterable[str]]] = (
-    _make(None, _ascii.default, json.encoder.encode_basestring_ascii, None, ":", ",", False, False, False)  # noqa: FBT003
-    if _make
-    else lambda value, _: _ascii.iterencode(value)
-)
-"""What `iterencode` makes anew for each value."""
-
-
-def ascii_text(value: object) -> str:
-    """Compact ASCII JSON text. Raises ValueError for a number that JSON cannot hold."""
-    return "".join(_pieces(value, 0))
+ascii_text: Final[Callable[[object], str]] = json.JSONEncoder(
+    ensure_ascii=True, allow_nan=False, check_circular=False, separators=(",", ":")
+).encode
+"""Compact ASCII JSON text. Raises ValueError for a number that JSON cannot hold."""
 
 
 def output_text(value: object) -> str:

@@ -36,6 +36,14 @@ def test_lines_are_plain_json_in_ascii(data):
     assert json.loads(written)["d"] == data
 
 
+def test_a_record_is_shown_without_its_line():
+    """The line of a record of an unknown kind repeats what the other fields say."""
+    record = Record(seq=1, position=0, kind="later", at_ms=5, data={"x": 1}, raw=b'{"n": 1}')
+    assert repr(record) == (
+        "Record(seq=1, position=0, kind='later', at_ms=5, data={'x': 1}, required=False, batch_left=0)"
+    )
+
+
 @pytest.mark.slow
 @given(st.binary(max_size=200))
 def test_decoding_is_total(data):
