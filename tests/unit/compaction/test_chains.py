@@ -22,7 +22,7 @@ def talk() -> list[dict[str, Any]]:
             "Anna: Wow, that sounds amazing! What made you decide on it?",
             f"Bert: My sister Hilde works at the {place} harbour, so we signed a lease for {month + 3} years.",
             "Anna: Awesome, I am so happy for you. You always find the nicest things in life, that is inspiring.",
-            "Bert: Thanks so much! I appreciate your kind words, they mean the world to me, as always.",
+            "Bert: Thanks so much! Your words are always so kind, I will remember them gladly.",
             f"Anna: By the way, I started a {pet} painting this week. It will hang in the town hall of {place}.",
             "Bert: No way, that is fantastic news, congratulations! I can't wait to see it, tell me more soon.",
         ]

@@ -106,7 +106,7 @@ def held(answer, text, match="words"):
         ("abc-1", 'say \\"abc-1\\"', "exact", True),
         ("/a/b/src/x.py", "in src/x.py", "path", True),
         ("/a/b/src/x.py", "in x.py", "path", False),
-        ("保利剧院在东城区", "地址：保利剧院在东城区", "words", True),
+        ("临江剧场在南湾区", "地址：临江剧场在南湾区", "words", True),
         ("", "anything", "exact", False),
     ],
 )

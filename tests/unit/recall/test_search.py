@@ -46,7 +46,7 @@ def result(id, content):
     [
         ("how many retries are allowed", 3),
         ("maxRetries", 3),
-        ("保利剧院的地址", 5),
+        ("临江剧场的地址", 5),
         ("LICENCE-7731", 7),
     ],
 )
@@ -54,7 +54,7 @@ def test_the_message_that_answers_comes_first(query, position):
     """Stems, parts of names, Chinese pairs and codes find the message that has them among many that have not."""
     messages = [text_message("user", FILLER * 3) for _ in range(9)]
     messages[3] = text_message("user", "Please set max_retries to 5, a retry costs money.")
-    messages[5] = text_message("assistant", "保利剧院在北京市东城区东直门南大街14号。")
+    messages[5] = text_message("assistant", "临江剧场在南湾市灯塔路14号。")
     messages[7] = text_message("user", "Our number is LICENCE-7731.")
 
     assert found(messages, query)[0].position == position

@@ -72,7 +72,7 @@ TALK = [
     text_message("assistant", "Omar: Great, thanks! I adopted a greyhound called Biscuit last Tuesday."),
     text_message("user", "Nina: Wow, that's amazing! I'm so happy for you!"),
     text_message("assistant", "Omar: My sister Leila flew in from Lisbon to help me paint the kitchen green."),
-    text_message("user", "Nina: That sounds wonderful. I just signed up for a pottery class on Thursdays."),
+    text_message("user", "Nina: How lovely. I joined a workshop for clay on Thursdays."),
     text_message("assistant", "Omar: You're awesome! What will you make?"),
     text_message("user", "Nina: A blue teapot for my grandmother's 90th birthday."),
 ]

@@ -16,7 +16,7 @@ def read(messages):
 
 def test_a_line_that_is_an_error_is_not_a_value_as_well(counter):
     """What a compiler says is shown once, among the errors."""
-    said = "src/pump.ts(88,51): error TS2353: 'bgColor' does not exist in type 'PumpTheme'. (id 7731)"
+    said = "src/pump.ts(88,51): error TS2353: 'rimWidth' does not exist in type 'PumpTheme'. (id 7731)"
     text = render(read(called("Bash", {"command": "npx tsc"}, said)), tokens_max=600, counter=counter).text
 
     assert "Errors seen (tool output):\n- src/pump.ts(88,51)" in text
@@ -27,7 +27,7 @@ def test_a_line_that_is_an_error_is_not_a_value_as_well(counter):
 def test_more_errors_of_a_result_than_are_shown_are_no_values(counter):
     """They repeat the cause. What else the program printed stays, and so does an error in a text that was only read."""
     errors = "\n".join(
-        f"src/pump.ts({n},51): error TS2353: 'bgColor{n}' does not exist (id 77{n})" for n in range(70, 90)
+        f"src/pump.ts({n},51): error TS2353: 'rimWidth{n}' does not exist (id 77{n})" for n in range(70, 90)
     )
     messages = called("Bash", {"command": "npx tsc"}, f"{errors}\nWritten: build_8841f2\nexit code 2", call_id="c1")
     log = "ERROR order ORD-99213 has no price\n" + "all is well\n" * 200
