@@ -85,18 +85,30 @@ def answers_by_name(result: ToolResult) -> bool:
 
 
 def answer_to(call: ToolCall, words: str) -> dict[str, Any] | None:
-    """An output item with this text, for calls that require their own output type; None for all others."""
-    kind = str((call.wire or {}).get("type"))
-    said: dict[str, Any] = {
-        "custom_tool_call": {"output": words},
-        "local_shell_call": {"id": call.id, "output": words},
-        "shell_call": {"output": [{"stdout": "", "stderr": words, "outcome": {"type": "exit", "exit_code": 1}}]},
-        "apply_patch_call": {"status": "failed", "output": words},
-        "computer_call": {"output": {"type": "computer_screenshot", "image_url": _NO_PICTURE}},
-        "tool_search_call": {"type": "tool_search_output", "execution": "client", "status": "completed", "tools": []},
-        "program": {"id": call.id, "result": words, "status": "incomplete"},
-    }
-    return {"type": f"{kind}_output", "call_id": call.id, **said[kind]} if kind in said else None
+    """An output item, for calls that require their own output type; None for all others.
+
+    It holds the text, but for the outputs that have no place for one: a picture and a list of tools.
+    """
+    kind = (call.wire or {}).get("type")
+    said: dict[str, Any]
+    match kind:
+        case "custom_tool_call":
+            said = {"output": words}
+        case "local_shell_call":
+            said = {"id": call.id, "output": words}
+        case "shell_call":
+            said = {"output": [{"stdout": "", "stderr": words, "outcome": {"type": "exit", "exit_code": 1}}]}
+        case "apply_patch_call":
+            said = {"status": "failed", "output": words}
+        case "computer_call":
+            said = {"output": {"type": "computer_screenshot", "image_url": _NO_PICTURE}}
+        case "tool_search_call":
+            said = {"type": "tool_search_output", "execution": "client", "status": "completed", "tools": []}
+        case "program":
+            said = {"id": call.id, "result": words, "status": "incomplete"}
+        case _:
+            return None
+    return {"type": f"{kind}_output", "call_id": call.id, **said}
 
 
 class Among:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias
 
 from plimsoll.errors import FormatError
 from plimsoll.formats.cache_marks import leading_marks, marked_as
@@ -74,7 +74,7 @@ def parts_of(body: Mapping[str, Any], format: FormatName | None = None) -> Reque
 
 def api_of(format: FormatName) -> Api | None:
     """The API that takes messages of a format; None for UI messages, which are converted before they are sent."""
-    return next((api for api in get_args(Api) if api == format), None)
+    return None if format == "ui-parts" else format
 
 
 def parts_of_list(messages: Sequence[Any], system: SystemText, format: FormatName | None) -> RequestParts:

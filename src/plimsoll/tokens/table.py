@@ -99,6 +99,7 @@ class _Ranks(dict[bytes, int]):
 
     def __missing__(self, token: bytes) -> int:
         data, place = self._data, bucket_of(token) * PLACE_BYTES
+        # two numbers in one: the place of the next bucket, which is the end, stands behind that of this one, little-endian
         end, start = divmod(int.from_bytes(data[place : place + 2 * PLACE_BYTES], "little"), 1 << 8 * PLACE_BYTES)
         found = data.find(b"\xff%b\xfe" % token, start, end)
         at = found + len(token) + 2

@@ -72,7 +72,7 @@ class Source:
 
     def data(self) -> bytes:
         """The decompressed bytes that `lines` yielded, read again. Raises what `lines` raises, and SourceChanged if they have
-        changed.
+        changed: by CRC-32, which is against chance, not against intent.
         """
         if isinstance(self.given, bytes) and not is_archive(self.given):
             return self.given

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 import pytest
 
 import plimsoll
 from plimsoll.formats.text_actions import action_in, demands_output
-from plimsoll.formats.text_tools import as_calls, is_output
+from plimsoll.formats.text_tools import _LABEL, _STARTS_OF_LABELS, as_calls, is_output
 from plimsoll.message import Message, Text
 from plimsoll.summary.ledger import Ledger, extend
 from spent import cpu_s
@@ -495,3 +499,43 @@ def test_what_is_said_deep_in_an_answer_is_read_without_recursion() -> None:
     listed = action_in(json.dumps({"action": json.loads("[" * 700 + '"look"' + "]" * 700)}))
     assert listed is not None
     assert listed.name == "look"
+
+
+def test_every_label_begins_as_the_quick_check_expects() -> None:
+    """What the pattern of labels matches begins, case folded, with one of the starts that are looked for before it."""
+    blanks, *label = import_module("re._parser").parse(_LABEL.pattern, re.IGNORECASE)
+    assert str(blanks[0]) == "MAX_REPEAT"
+    found = set(starts(label, ""))
+    assert [start for start in sorted(found) if not start.startswith(_STARTS_OF_LABELS)] == []
+    assert {start for start in _STARTS_OF_LABELS if not any(one.startswith(start) for one in found)} == set()
+
+
+def starts(steps: list[Any], before: str) -> Iterator[str]:
+    """How what a parsed pattern matches begins: as far as one of the known starts, at most four characters."""
+    if before.startswith(_STARTS_OF_LABELS) or len(before) >= 4 or not steps:
+        yield before
+        return
+    (kind, value), rest = steps[0], steps[1:]
+    match str(kind):
+        case "LITERAL":
+            for letter in spellings(chr(value)):
+                yield from starts(rest, before + letter)
+        case "SUBPATTERN":
+            yield from starts([*value[3], *rest], before)
+        case "ASSERT":
+            yield from starts([*value[1], *rest], before)
+        case "BRANCH":
+            for branch in value[1]:
+                yield from starts([*branch, *rest], before)
+        case "MAX_REPEAT":
+            yield from () if value[0] else starts(rest, before)
+            yield from starts([*value[2], *rest], before)
+        case _:
+            raise AssertionError(f"{before}: {kind}")
+
+
+@cache
+def spellings(letter: str) -> set[str]:
+    """The characters that match a letter in any case, case folded."""
+    same = re.compile(re.escape(letter), re.IGNORECASE)
+    return {letter, *(one.casefold() for one in map(chr, range(0x2200)) if same.fullmatch(one))}
