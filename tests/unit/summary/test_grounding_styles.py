@@ -259,57 +259,57 @@ Shipped 2031-11-30.
     "talk": Case(
         spoken="""
 [Session 3, 6:10 pm on 25 May, 2023]
-Nora: Hey Tom! I ran a charity race for mental health last Saturday. My daughter Mia, she's five, cheered.
+Nora: Morning, Tom! My jar won the tasting of heather honey last Saturday. My nephew Ivo, he's five, carried it in.
 
-Tom: Great! I adopted a puppy two weeks ago, he's called Biscuit. We moved here in 2019 from Sweden.
+Tom: Splendid! I bought a weathervane two weeks ago, the smith calls it Gustav. We lease the mill since 2019, when we left Gotland.
 
-Nora: We paid $2,400 for the camping van, and the trip to Lake Tahoe is about 190 miles. I started painting seven years ago.
+Nora: We paid $2,400 for the wax press, and the road to Fort Skarn is about 190 miles. I took up spoon carving seven years ago.
 
-Tom: My grandmother gave me a necklace when I turned 18, ten years ago. I work at the Harborview clinic on 3rd Avenue. Call me at 555-0142.
+Tom: My godfather handed me his barometer when I turned 18, ten years ago. I grind rye at the Harborview granary on 3rd Avenue. Call me at 555-0142.
 
-Nora: I finished reading 'The Long Way' last night. The 10K race is on July 4th. I'll bake an apple pie for the kids tomorrow.
+Nora: I finished binding 'The Copper Ledger' last night. The 10K canoe relay is on July 4th. I'll boil elder syrup for the guild tomorrow.
 
-Tom: My new flat is 80 square metres, at 1,350 euros a month. I want to be a counselor for veterans.
+Tom: My new loft is 80 square metres, at 1,350 euros a month. I hope to become a jeweler for collectors.
 
-Nora: I couldn't sleep, the baby cried from 2am to 5. My husband's salary rose by 12 percent to 65,000.
+Nora: I lay awake, the mill wheel creaked from 2am to 5. My cousin's wage rose by 12 percent to 65,000.
 """,
         printed="""
 
 """,
-        summary="Nora ran a charity race; Tom adopted a puppy called Biscuit and works at the Harborview clinic.",
+        summary="Nora won a honey tasting; Tom bought a weathervane called Gustav and works at the Harborview granary.",
         true="""
-Nora ran a mental-health charity race on Sat 20 May 2023.
-Race: 2023-05-20 (the Saturday before 25 May).
-S3 25 May 6:10pm: N ran charity race.
-Mia (5) is Nora's 5-year-old daughter.
-Tom adopted Biscuit ~11 May 2023.
-Tom moved from Sweden 4 yrs ago (2019).
-T: b. ~1995, got necklace from grandma at 18 (10yrs ago).
-Van cost $2.4k; Lake Tahoe ~190mi (306 km).
-Nora painting since ~2016 (7y).
-Phone 555-0142; clinic Harborview, 3rd Ave.
+Nora won a heather-honey tasting on Sat 20 May 2023.
+Tasting: 2023-05-20 (the Saturday before 25 May).
+S3 25 May 6:10pm: N won honey tasting.
+Ivo (5) is Nora's 5-year-old nephew.
+Tom bought Gustav ~11 May 2023.
+Tom left Gotland 4 yrs ago (2019).
+T: b. ~1995, got barometer from godfather at 18 (10yrs ago).
+Press cost $2.4k; Fort Skarn ~190mi (306 km).
+Nora carving since ~2016 (7y).
+Phone 555-0142; granary Harborview, 3rd Ave.
 Phone 5550142.
-10K race 4 Jul (7/4).
-Apple pie planned for 26 May.
-Flat 80m², €1,350/mo (16,200/yr).
-Flat 80sqm; 1350 EUR monthly.
-Tom wants to be a veterans' counsellor.
-Baby cried 02:00-05:00.
-Husband's pay +12% to 65k (~$65,000).
-Husband earned ~58,000 before the raise.
-Nora's husband got 12% → 65K.
-Nora is reading "The Long Way" (finished 24 May).
-N&T are friends; supportive.
+10K relay 4 Jul (7/4).
+Elder syrup planned for 26 May.
+Loft 80m², €1,350/mo (16,200/yr).
+Loft 80sqm; 1350 EUR monthly.
+Tom wants to be a collectors' jeweller.
+Wheel creaked 02:00-05:00.
+Cousin's pay +12% to 65k (~$65,000).
+Cousin earned ~58,000 before the raise.
+Nora's cousin got 12% → 65K.
+Nora is binding "The Copper Ledger" (finished 24 May).
+N&T are neighbours; cheerful.
 Mid-2023 talk; late-May to early-June.
-Nora read 'The Long Way' on 2023-05-24.
-User asked about nothing; two friends chat.
-Nora: charity-race, mental-health; Tom: puppy-owner.
+Nora bound 'The Copper Ledger' on 2023-05-24.
+User asked about nothing; two neighbours chat.
+Nora: heather-honey, wax-press; Tom: weathervane-owner.
 """,
         invented="""
 Tom's IBAN is DE44500105175407324931.
-Nora paid 41,900 for the van.
+Nora paid 41,900 for the press.
 Phone 555-0199888.
-Tom mailed tom@clinic.example.
+Tom mailed tom@granary.example.
 Ticket TH-88214 was bought.
 """,
     ),

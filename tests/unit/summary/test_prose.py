@@ -306,17 +306,17 @@ def test_what_people_say_to_each_other_is_not_put_back_as_an_order(counter):
 
 
 @pytest.mark.parametrize(
-    ("named", "is_put_back"), [("User asked to cancel bookings with legs >4h;", False), ("Bookings were listed;", True)]
+    ("named", "is_put_back"), [("User asked to unload kilns with bowls <9d;", False), ("Kilns were listed;", True)]
 )
 def test_a_request_that_terse_prose_names_is_not_put_back_at_the_cost_of_its_facts(counter, named, is_put_back):
     """Where there is no room, half of its words will do; one that is not named at all comes back."""
     request = (
-        "Could you check which of these bookings have legs that take over 4 hours? I'd like those to be cancelled."
+        "Please look up which of our kilns hold bowls that were dried for less than 9 days! They need to be unloaded."
     )
-    talk = [text_message("user", request), *called("list_bookings", {"of": "ana"}, "ZK811, ZK822 and ZK833")]
-    prose = f"{named} " + " ".join(f"Booking ZK{n}81{n}: pier {n} to pier {n * 7}, fee ${n * 31}." for n in range(60))
+    talk = [text_message("user", request), *called("list_kilns", {"of": "ana"}, "ZK811, ZK822 and ZK833")]
+    prose = f"{named} " + " ".join(f"Kiln ZK{n}81{n}: shelf {n} to shelf {n * 7}, clay ${n * 31}." for n in range(60))
     text = completed(prose, extend(Ledger.empty(), talk, 0), tokens_max=600, counter=counter)
-    assert ("Could you check which" in text) is is_put_back
+    assert ("Please look up which" in text) is is_put_back
 
 
 def test_what_explains_a_short_form_stays_with_the_statements_that_use_it(counter):
