@@ -34,7 +34,7 @@ def ranked(candidates: Sequence[Candidate], chars: int, overhead: int, heading: 
         item, words, whose, factor = candidates[index]
         worth = worths[index]
         if known := said.get(whose):
-            worth -= (1 - _SAID_AGAIN) * sum(map(words.__getitem__, known.intersection(words)))
+            worth -= (1 - _SAID_AGAIN) * sum([added for word, added in words.items() if word in known])
         return -worth * factor / (sizes[index] + (0 if item.group in opened else heading))
 
     waiting = _by_heading(candidates)

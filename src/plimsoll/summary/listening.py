@@ -92,9 +92,8 @@ def _gains(  # noqa: PLR0913, PLR0917 - the words of a talk, and what is known o
     telling = frozenset(signs).intersection  # few words give a sign
     found: list[float] = []
     for fact, said, asker, is_question in zip(facts, parts, asked, asks, strict=True):
-        is_user = (
-            speaker_of(fact) == "user"
-        )  # who tells an assistant of himself without an `I` too: "Booked it for Friday."
+        # A user tells an assistant of himself without an `I` too: "Booked it for Friday."
+        is_user = speaker_of(fact) == "user"
         own = FIRST if is_user else 0
         of_words = telling(said)
         sign = SIGN_SUMS[reduce(or_, map(signs.__getitem__, of_words), own) if of_words else own]

@@ -23,7 +23,7 @@ _GOAL_WEIGHT, _GOAL_WEIGHT_BESIDE_VALUES = 3.0, 1.6
 def allot(needed: dict[str, int], shares: dict[str, float], tokens: int) -> dict[str, int]:
     """Allocate tokens by share, at most each section's need; distribute the surplus by share."""
     given = dict.fromkeys(needed, 0)
-    open_names = {name for name, need in needed.items() if need > 0}
+    open_names = [name for name, need in needed.items() if need > 0]
     left = tokens
     while open_names and left > 0:
         total = sum(shares.get(name, 1.0) for name in open_names)
@@ -34,7 +34,7 @@ def allot(needed: dict[str, int], shares: dict[str, float], tokens: int) -> dict
         if not full:
             return given
         left = tokens - sum(given.values())
-        open_names -= full
+        open_names = [name for name in open_names if name not in full]
     return given
 
 

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 def authors(ledger: Ledger, origin: Origin) -> frozenset[str]:
     """Return the names that messages give their authors on one side, if there are several: one needs no telling apart."""
     facts = (*ledger.of("request"), *ledger.of("decision"), *ledger.of("chat"))
-    few = dict(
-        zip(map(attrgetter("origin", "note", "state"), facts), facts, strict=True)
-    ).values()  # that are different
+    # Few differ in what names their author.
+    few = dict(zip(map(attrgetter("origin", "note", "state"), facts), facts, strict=True)).values()
     found = frozenset(author_of(fact) for fact in few if fact.origin == origin) - {""}
     found |= {name for role, name in ledger.beside if role == origin}
     return found if len(found) > 1 else frozenset()

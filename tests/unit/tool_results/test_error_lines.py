@@ -9,7 +9,7 @@ from hypothesis import given
 from tests.unit.tool_results.test_shrink_result import COUNTER
 
 from plimsoll.truncation.tool_results import shrink_result
-from plimsoll.truncation.tool_results.errors import containing, find_errors, kinds_of
+from plimsoll.truncation.tool_results.errors import containing, error_start, find_errors, kinds_of
 
 STEMS = ["err", "fail", "错误"]
 TEXTS = st.lists(st.text(alphabet="eErRfaiİL 错误\n\r\u2028", max_size=12), max_size=12)
@@ -50,3 +50,10 @@ def test_a_column_of_many_words_does_not_hide_the_odd_row() -> None:
     rows[3_111]["state"] = "shut"
 
     assert '"shut"' in shrink_result("list", json.dumps(rows), tokens_max=300, counter=COUNTER).text
+
+
+def test_the_start_of_an_error_is_an_index_into_the_text_itself() -> None:
+    """One capital letter is two characters in lower case."""
+    text = "İ" * 100 + " FILE NOT FOUND"
+
+    assert error_start(text) == text.index("NOT FOUND")

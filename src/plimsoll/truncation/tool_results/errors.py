@@ -116,7 +116,8 @@ def _severity_of(text: str, lower: str) -> int:
 
 def error_start(text: str) -> int | None:
     """The index of the first word of an error in a text, or None."""
-    found = _SEVERE.search(text) or _SERVER_ERROR.search(text) or _ERROR.search(text.lower())
+    lower = text.replace("İ", "i").lower()  # no other character is longer in lower case, so indexes stay
+    found = _SEVERE.search(text) or _SERVER_ERROR.search(text) or _ERROR.search(lower)
     return found.start() if found else None
 
 
