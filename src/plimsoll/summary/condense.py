@@ -14,7 +14,7 @@ from plimsoll.summary.ledger.prose import lines_and_code
 from plimsoll.summary.ledger.requests import asks, constrains
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
     from plimsoll.protocols import TokenCounter
@@ -38,11 +38,14 @@ _CUE = regex(
     r"|done|completed|succeeded|cancelled|status|state|next|open|pending|remaining|todo)\b"
     r"|用户|请求|要求|决定|约束|必须|不要|错误|失败|完成|状态|下一步|待办|未完成",
 )
-_LEGEND = regex(r"[^\W\d_]{2,}\s?\((?P<short>[A-Z][A-Za-z]{0,3})\)|(?P<sign>[^\W\d_]{1,4})\s?=\s?[^\W\d_]{2,}")
-"""A short form with what it stands for."""
+_LEGEND = regex(r"(?<=[^\W\d_]{2})\s?\((?P<short>[A-Z][A-Za-z]{0,3})\)|(?P<sign>[^\W\d_]{1,4})\s?=\s?[^\W\d_]{2}")
+"""A short form beside what it stands for."""
 
 _SHORT_FORMS_MIN = 5
 """So often a short form is used that needs its legend."""
+
+_FOREIGN_FORMS_MAX = 50
+"""So many short forms in another script are looked for, each in the whole text."""
 
 _LEGEND_FACTOR = 5.0
 _OPENERS, _CLOSERS = "([{（【《“", ")]}）】》”"
@@ -136,7 +139,7 @@ def _divided(text: str) -> tuple[list[_Line], list[_Piece]]:
     """Divide a summary into lines, and these into statements."""
     lines, pieces = list[_Line](), list[_Piece]()
     section = 1.0
-    words = Counter(_WORD.findall(text))
+    used = _Used(text)
     for line, is_code in lines_and_code(text):
         raw = line.rstrip()
         if is_code and raw:
@@ -150,15 +153,29 @@ def _divided(text: str) -> tuple[list[_Line], list[_Piece]]:
         label = _LABEL.match(raw)
         lines.append(_Line(label=label[0] if label and label.end() < len(raw) else "", is_heading=is_heading))
         for part in [raw] if is_heading else statements(raw):
-            factor = _LEGEND_FACTOR if _explains(part, text, words) else max(section, _factor(part))
+            factor = _LEGEND_FACTOR if _explains(part, used) else max(section, _factor(part))
             pieces.append(_Piece(len(lines) - 1, part, _atoms(part), factor))
     return lines, pieces
 
 
-def _explains(part: str, text: str, words: Mapping[str, int]) -> bool:
+class _Used:
+    """How often a text uses a short form: as a word, or in a script without spaces anywhere."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._foreign = text, dict[str, int]()
+        self._words = Counter(_WORD.findall(text))
+
+    def count(self, form: str) -> int:
+        if form.isascii():
+            return self._words[form]
+        if form not in self._foreign and len(self._foreign) < _FOREIGN_FORMS_MAX:
+            self._foreign[form] = self._text.count(form)
+        return self._foreign.get(form, 0)
+
+
+def _explains(part: str, used: _Used) -> bool:
     """Whether a statement explains a short form that the text often uses."""
-    short = (found["short"] or found["sign"] for found in _LEGEND.finditer(part))
-    return any((words[form] if form.isascii() else text.count(form)) > _SHORT_FORMS_MIN for form in short)
+    return any(used.count(found["short"] or found["sign"]) > _SHORT_FORMS_MIN for found in _LEGEND.finditer(part))
 
 
 def statements(line: str) -> Iterator[str]:

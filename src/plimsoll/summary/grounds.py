@@ -25,7 +25,8 @@ _DATED = regex(r"\d{4}-\d\d-\d\d(?:t\d\d)?|v?(\d+\.\d+\.)\d+(?:\.\d+)?")
 _SHORT_DATE = regex(r"[0-3]?\d\.[01]?\d\.\d\d")
 _MAIL = regex(r"[\w.+-]+@[\w.-]+\.[a-z]{2,}")
 _FILE = regex(
-    r"[\w-]{4,}\.(?:[jt]sx?|py|go|rs|md|json|ya?ml|toml|txt|html|css|java|cpp|rb|php|sh|sql|csv)(?![\w.])", re.ASCII
+    r"(?<![\w-])[\w-]{4,80}\.(?:[jt]sx?|py|go|rs|md|json|ya?ml|toml|txt|html|css|java|cpp|rb|php|sh|sql|csv)(?![\w.])",
+    re.ASCII,
 )
 _PLAIN_NUMBER = regex(r"[a-z]?\d{1,4}[a-z]?", re.ASCII)
 """Such as a line, an hour or a step. Ranges of them are in no conversation."""

@@ -11,6 +11,7 @@ import plimsoll
 from plimsoll.summary.condense import condensed
 from plimsoll.summary.grounding import grounded
 from plimsoll.summary.grounds import Grounds
+from spent import cpu_s
 
 SPOKEN = [
     "Please fix src/export/invoice.py on port 9944 and keep the database as it is.",
@@ -120,6 +121,25 @@ def test_endless_runs_are_read_once(unit: str) -> None:
     left = left_of(prose)
     assert left.startswith("The user asked to fix src/export/invoice.py.")
     assert condensed(left, tokens_max=40, counter=Quarters()).startswith("The user asked")
+
+
+@pytest.mark.parametrize("unit", ["a", "-", "a-b", "字", "aé"])
+def test_a_run_without_an_end_is_searched_once_for_files(unit: str) -> None:
+    """In the whole conversation, whoever wrote it."""
+    assert cpu_s(lambda text: Grounds([text], []).holds("src/ghost.py"), unit * 100_000) < 1
+
+
+@pytest.mark.parametrize("unit", ["a", "é", "a (", "字="])
+def test_a_run_without_an_end_explains_no_short_form(unit: str) -> None:
+    """Each letter began a search of the rest for a bracket."""
+    text = f"The crane is ready. {unit * 50_000}"
+    assert cpu_s(lambda text: condensed(text, tokens_max=40, counter=Quarters()), text) < 2
+
+
+def test_many_short_forms_in_another_script_are_not_each_looked_for_in_the_whole_text() -> None:
+    """A few are: so many have no legend that matters."""
+    lines = [f"{chr(0x4E00 + n % 5_000)}{chr(0x5000 + n // 5_000)} = 起重机;" for n in range(20_000)]
+    assert cpu_s(lambda text: condensed(text, tokens_max=40, counter=Quarters()), "\n".join(lines)) < 2
 
 
 class Quarters:
