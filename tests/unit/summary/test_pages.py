@@ -79,6 +79,54 @@ def test_a_sentence_that_pages_share_but_for_its_numbers_stands_once():
     assert "The bridge of Hollen was sold in 1871 to a company of millers." in found
 
 
+def _read(*pages: str, same: bool) -> list[Fact]:
+    """The values of pages, which one call returns anew, or each another one."""
+    run = [text_message("user", "What is the state of the Marrow bridge?")]
+    for at, page in enumerate(pages):
+        arguments = {"topic": "Marrow bridge"} if same else {"topic": "Marrow bridge", "place": f"page {at}"}
+        run += called("open_page", arguments, f"{page} {_FILLER}", call_id=f"c{at}")
+    return extend(Ledger.empty(), run, 0).of("identifier")
+
+
+def test_the_newest_number_of_a_page_that_is_read_again_stands() -> None:
+    """With the number that it replaces. Of another page the sentence only repeats this one."""
+    pages = [f"The toll of the Marrow bridge is at {toll} crowns this morning." for toll in ("18.20", "20.10")]
+
+    (fact,) = _read(*pages, same=True)
+    assert fact.text == pages[1]
+    assert fact.state == "was 18.20"
+    (fact,) = _read(*pages, same=False)
+    assert fact.text == pages[0]
+
+
+def test_sentences_that_begin_alike_are_several() -> None:
+    """A long subject says nothing of what is said about it."""
+    subject = "The Marrow bridge, which the millers of the town of Hollen built over the river with their own hands,"
+    told = [f"{subject} cost 80 crowns.", f"{subject} was sold in 1871."]
+
+    assert {fact.text for fact in _read(" ".join(told), same=True)} == set(told)
+
+
+def test_what_pages_share_takes_no_room_from_what_one_alone_says() -> None:
+    """However much the shared sentences say to what is asked."""
+    names = ("Vasse", "Hollen", "Maria")
+    shared = " ".join(f"The state of the Marrow bridge is good, says {name} in 1869 and 1871." for name in names)
+    own = "The bridge of the town was painted in green at last."
+
+    assert own in {fact.text for fact in _read(shared, f"{shared} {own}", same=False)}
+
+
+def test_a_sentence_that_says_less_to_what_is_asked_is_worth_less() -> None:
+    """Also where it is the best of its page."""
+    weak, strong = (
+        "The bridge of the town was painted in green.",
+        "The state of the Marrow bridge is good in 1869, says Vasse.",
+    )
+
+    (little,), (much,) = _read(weak, same=True), _read(strong, same=True)
+    assert little.weight < much.weight
+
+
 def test_a_small_table_is_one_value_with_its_columns():
     """What a query of a few rows was made for, whatever its numbers are like."""
     table = "berth_id | med_h | n\n---------|-------|---\nT2 | 30.9 | 498\nT7 | 27.2 | 139"

@@ -71,19 +71,20 @@ def _asked_of(call: Call) -> frozenset[str]:
 def from_answer(text: str, call: Call, position: int, known: Known) -> list[Fact] | None:
     """Return a small table as one fact, else the sentences that a page says to what is asked; None for what is neither.
 
-    A sentence that other pages have too, but for its numbers, tells nothing of this one. Where pages are read beside work on files,
-    one sentence stays.
+    A sentence that other pages have too, but for its numbers, tells nothing of this one; where this page had it, the newest count.
+    Where pages are read beside work on files, one sentence stays.
     """
     if small := list(from_table(text, call, position)):
         return small
     told = _telling(text, call, _wanted(known)) if len(text) >= _PAGE_CHARS_MIN else []
     values, files = known.get("identifier", {}), known.get("file", {}).values()
-    best = {f"{_KEY}{shape(sentence)}": (score, sentence) for score, sentence in reversed(told)}
-    new = sorted(((score, sentence, key) for key, (score, sentence) in best.items() if key not in values), reverse=True)
+    note = f"{call.brief}\t"
+    best = {f"{_KEY}{shape(sentence, _SENTENCE_CHARS_MAX)}": (score, sentence) for score, sentence in reversed(told)}
+    new = [(*of, key) for key, of in best.items() if key not in values or values[key].note == note]
     facts = []
-    for weight, (score, sentence, key) in zip(_WEIGHTS, new, strict=False):
+    for weight, (score, sentence, key) in zip(_WEIGHTS, sorted(new, reverse=True), strict=False):
         shown, worth = line(sentence, _SENTENCE_CHARS_MAX), weight * min(1.0, (_SCORE_MIN + score) / _TELLING)
-        facts.append(Fact("identifier", key, shown, position, "tool", worth, note=f"{call.brief}\t"))
+        facts.append(Fact("identifier", key, shown, position, "tool", worth, note=note))
     is_aside = any(fact.state == "modified" for fact in files)
     return (facts[:1] if is_aside else facts) if told else None
 

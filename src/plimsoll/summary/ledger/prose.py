@@ -139,9 +139,9 @@ def is_code(sentence: str) -> bool:
     return _CODE_LINE.match(bare) is not None or bare.endswith(_ENDS_CODE)
 
 
-def shape(step: str) -> str:
-    """Return what steps have in common that are said again for the next page, row or attempt: the words without numbers."""
-    start = step[:80].casefold()
+def shape(step: str, chars_max: int = 80) -> str:
+    """Return what steps have in common that are said again for the next page, row or attempt: the first words, without numbers."""
+    start = step[:chars_max].casefold()
     return start.translate(_NO_DIGITS) if start.isascii() else "".join(mark for mark in start if not mark.isdigit())
 
 
