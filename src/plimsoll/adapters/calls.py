@@ -14,8 +14,8 @@ from plimsoll.compaction.view_message import Origins
 from plimsoll.conversations.conversation import HostConversation, Prepared
 from plimsoll.conversations.conversations import Conversations
 from plimsoll.errors import RequestNotManaged, SessionBusy, SettingError, UnsafeName, on_failure, warn
-from plimsoll.formats.openai_chat.codec import ANY_BLOCKS
 from plimsoll.formats.overflow import Overflow, overflow_in
+from plimsoll.formats.wire import AnyBlocks
 from plimsoll.message import FormatName
 from plimsoll.policy.policy import PolicyChoice
 from plimsoll.policy.validation import short_repr
@@ -101,7 +101,7 @@ class AdaptedCalls(Generic[M]):
     def _marked(self, wire: Wire) -> Wire:
         """The message as one whose blocks the framework writes for the provider: other blocks than OpenAI's may be in it."""
         is_marked = self._format == "openai-chat" and isinstance(wire.get("content"), list)
-        return {**wire, ANY_BLOCKS: True} if is_marked else wire
+        return AnyBlocks(wire) if is_marked else wire
 
     def _given_back(
         self, messages: Sequence[M], wires: Sequence[Wire], spans: Sequence[range], prepared: Prepared

@@ -13,7 +13,7 @@ from plimsoll.conversations.redaction import Redaction
 from plimsoll.formats.format import SystemText
 from plimsoll.formats.intake import received
 from plimsoll.formats.requests import RequestParts
-from plimsoll.formats.wire import copied
+from plimsoll.formats.wire import alike, copied
 from plimsoll.light.dataclass import dataclass
 from plimsoll.session.sync.snapshot import snapshot
 from plimsoll.transcripts.lines import text_in, text_of, title
@@ -95,7 +95,7 @@ class ContentReader:
 
 def _read(wire: Any, redaction: Redaction) -> _Known:
     before = len(redaction.occurrences)
-    message = copied(redaction(wire))  # its host may change it later
+    message = alike(copied(redaction(wire)), wire)  # its host may change it later
     secrets = tuple(redaction.occurrences[before:])
     return _Known(given=snapshot(wire), message=message, digest=digest(message), secrets=secrets)
 

@@ -9,13 +9,13 @@ from itertools import takewhile
 from operator import eq
 from typing import Any, Final
 
-from plimsoll.formats.wire import plain
+from plimsoll.formats.wire import ANY_BLOCKS, plain
 from plimsoll.light.dataclass import dataclass
 from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.limits import NESTING_DEPTH_MAX
 
 _SYSTEM: Final = ("system", "developer")
-_IGNORED: Final = frozenset({"cache_control", "prompt_cache_breakpoint"})
+_IGNORED: Final = frozenset({"cache_control", "prompt_cache_breakpoint", ANY_BLOCKS})
 _OF_ASSISTANT: Final = ("function_call", "reasoning", "custom_tool_call", "local_shell_call")
 
 EDITED_SHARE_MIN: Final = 2

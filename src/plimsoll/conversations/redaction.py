@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Final
 
 from plimsoll.formats.provenance import tag_of
+from plimsoll.formats.wire import alike
 from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.light.regex import regex
 
@@ -147,7 +148,7 @@ def _mapped(value: Any, change: Callable[[str], str], sealed: frozenset[str] = _
             key: item if key in sealed else _mapped(item, change, frozenset() if key == _ARGUMENTS else sealed)
             for key, item in value.items()
         }
-        return new if any(new[key] is not item for key, item in value.items()) else value
+        return alike(new, value) if any(new[key] is not item for key, item in value.items()) else value
     if isinstance(value, list | tuple):
         items = [_mapped(item, change, sealed) for item in value]
         return items if any(one is not other for one, other in zip(items, value, strict=True)) else value

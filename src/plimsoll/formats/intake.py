@@ -9,7 +9,7 @@ from plimsoll.errors import FormatError
 from plimsoll.formats.detect import refuse_calls_of_another
 from plimsoll.formats.format import Format
 from plimsoll.formats.rules import RULES
-from plimsoll.formats.wire import exact, is_exact, objects_of
+from plimsoll.formats.wire import ANY_BLOCKS, AnyBlocks, alike, exact, is_exact, objects_of
 from plimsoll.light.named_tuple import NamedTuple
 from plimsoll.message import FormatName, Message, Wire
 
@@ -88,9 +88,9 @@ def received(messages: object) -> Received:
                 places.append(position)
             continue
         may_tell = True
-        wire = item
-        if type(item) is not dict or not is_exact(item):
-            wire = _exact(item, position)
+        wire = item if type(item) is not AnyBlocks else {**item}
+        if type(wire) is not dict or not is_exact(wire):
+            wire = _exact(wire, position)
             declared = declared or _format_by_class(item)
         is_text = type(wire.get("content")) is str and "role" in wire and "parts" not in wire
         given = [wire] if is_text else _of_plain(wire, position)
@@ -98,7 +98,9 @@ def received(messages: object) -> Received:
             places = list(range(position))
         if places is not None:
             places += [position] * len(given)
-        wires += given
+        for one in given:  # no comprehension: each takes a frame of its own
+            known = one if ANY_BLOCKS not in one else alike(_without_mark(one), item)
+            wires.append(known)
     return Received(wires, declared, may_tell, None if places is None else tuple(places))
 
 
@@ -114,6 +116,11 @@ def decode_received(taken: Received, format: Format, position: int | None = None
             refuse_calls_of_another(wire, format.rules.name, at)
         decoded.append(format.decode(wire, at))
     return decoded
+
+
+def _without_mark(wire: Wire) -> Wire:
+    """A message without the field that only adapters may set."""
+    return {key: value for key, value in wire.items() if key != ANY_BLOCKS}
 
 
 def _is_iterable(messages: object) -> TypeGuard[Iterable[object]]:

@@ -19,6 +19,25 @@ _EMPTY: Final[tuple[object, ...]] = (None, "", [], {})
 ABSENT: Final = object()
 """Marks a field to be removed, in a set of changes."""
 
+ANY_BLOCKS: Final = "any_blocks"
+"""The field of a chat message in the history that says what AnyBlocks says. It is not sent."""
+
+
+class AnyBlocks(dict[str, Any]):
+    """A chat message of an adapter: its framework writes the blocks for the model's provider, whichever they are.
+
+    The field that says so is taken from no other message.
+    """
+
+    def __init__(self, wire: Wire) -> None:
+        """Copy the message."""
+        super().__init__({**wire, ANY_BLOCKS: True})
+
+
+def alike(copy: Wire, original: object) -> Wire:
+    """The copy of a message as one with any blocks, if the original is."""
+    return AnyBlocks(copy) if type(original) is AnyBlocks else copy
+
 
 def copied(wire: Wire) -> dict[str, Any]:
     """A private copy, sharing nothing mutable with `wire`, in the same key order. Linear.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import plimsoll
 from generated import PNG
 from plimsoll.adapters.calls import AdaptedCalls
 from plimsoll.adapters.parts import call_piece
+from plimsoll.conversations.conversations import Conversations
 
 Wire = dict[str, Any]
 
@@ -110,6 +112,74 @@ def test_others_blocks_in_chat_are_text() -> None:
     ).messages
 
     assert view[1]["content"][0]["type"] == "text"
+
+
+BOGUS = [{"role": "user", "content": "q"}, {"role": "user", "content": [{"type": "bogus"}], "any_blocks": True}]
+
+
+def test_no_message_of_a_caller_says_that_its_blocks_are_others_concern() -> None:
+    """Only the adapters say so: a field of that name changes nothing, in whatever it comes."""
+    whole = [*BOGUS, {"choices": [{"message": {**BOGUS[1], "role": "assistant"}}]}]
+
+    assert len(plimsoll.validate(whole, format="openai-chat")) == 2
+    with plimsoll.open(store="memory:", format="openai-chat") as synced, plimsoll.open(store="memory:") as appended:
+        appended.extend(whole)
+        views = [plimsoll.fit(whole, format="openai-chat").messages, synced.sync(whole), appended.view()]
+    for view in views:
+        assert plimsoll.validate(view, format="openai-chat") == []
+        assert [message["content"][0]["type"] for message in view[1:]] == ["text", "text"]
+
+
+def test_conversations_of_others_take_the_field_from_no_message() -> None:
+    """A host that is no adapter, as the proxy, is sent what the API takes."""
+    hosted = Conversations("memory:", max_tokens=400)
+    body = {"messages": [*BOGUS, {"role": "assistant", "content": WORDS * 9}, {"role": "user", "content": "go on"}]}
+
+    prepared = hosted.prepare(body, format="openai-chat")
+
+    assert prepared.changed
+    assert plimsoll.validate(prepared.body["messages"], format="openai-chat") == []
+
+
+@pytest.mark.parametrize("redact", [False, True])
+def test_a_stored_conversation_goes_on_with_its_blocks(redact: bool, tmp_path: Path) -> None:
+    """Another process finds it by its messages, sees no edit in it, and sends its blocks as they are."""
+    held: list[Wire] = []
+    names = set()
+    for number in range(8):
+        answer, result = looked(number, THOUGHT, SEARCH, FOUND, {"type": "text", "text": f"sk-ant-{'a1' * 20}"})
+        for more in ({"role": "user", "content": f"request {number}"}, result):
+            calls = AdaptedCalls(AsTheyAre(), {"store": tmp_path, "max_tokens": 3_000, "redact": redact})
+            held.append(more)
+            call = calls.prepare(held)
+            if more is not result:
+                call.answered(calls.recorded([answer]))
+                held.append(answer)
+            assert call.conversation is not None
+            names.add(call.conversation.name)
+            session = call.conversation.session
+            assert len(session.history(all=True)) == len(session.history()) == len(held)
+            calls.conversations.close()
+        assert call.messages[-2] == answer
+    assert call.is_changed
+    assert len(names) == 1
+
+
+def test_a_conversation_stored_without_the_field_is_not_edited(tmp_path: Path) -> None:
+    """Adapters did not always set it: the messages are known again."""
+    asked = {"role": "user", "content": [{"type": "text", "text": "What is this?"}, PICTURE]}
+    held = [asked, *looked(1, THOUGHT, SEARCH), *looked(2, THOUGHT)]
+    before = Conversations(tmp_path, redact=False)
+    kept = before.prepare({"messages": held[:3]}, format="openai-chat").conversation
+    before.close()
+
+    call = AdaptedCalls(AsTheyAre(), {"store": tmp_path}).prepare(held)
+
+    assert kept is not None
+    assert call.conversation is not None
+    assert call.conversation.name == kept.name
+    session = call.conversation.session
+    assert len(session.history(all=True)) == len(session.history()) == len(held)
 
 
 @pytest.mark.parametrize(

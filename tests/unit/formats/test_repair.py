@@ -257,7 +257,6 @@ def test_a_placeholder_answers_in_the_kind_of_its_call() -> None:
     proof.sdk_accepts(view, "openai-responses")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "block", [THOUGHT, {"type": "thinking", "thinking": "hm"}, {"type": "reasoning", "reasoning": "hm"}], ids=str
 )
@@ -274,6 +273,7 @@ def test_thinking_that_no_server_of_chat_completions_takes_leaves(block: dict[st
     assert "hm" not in str(view)
 
 
+@pytest.mark.slow
 def test_settings_and_approvals_are_nobodys_request() -> None:
     """Items that only set something do not push out what the user asked; an approval stays with what it answers."""
     asked = {"role": "user", "content": WORDS}

@@ -90,12 +90,6 @@ _REASONING: Final = frozenset({*REASONING_FIELDS, *SEALED_FIELDS})
 THINKING_BLOCKS: Final = ("thinking", "redacted_thinking", "reasoning")
 """Types of blocks with the model's thinking (Mistral's; Anthropic's and the Responses API's as frameworks hand them on)."""
 
-ANY_BLOCKS: Final = "any_blocks"
-"""A field that an adapter sets: its framework writes the blocks of the message for the model's provider, whichever they are.
-
-It stays in the history and is not sent.
-"""
-
 _PLAIN: Final = frozenset({"role", "content"})
 _KNOWN: Final = _PLAIN | {
     "name",

@@ -20,9 +20,9 @@ from plimsoll.formats.checks import (
     checked_id,
 )
 from plimsoll.formats.format import SystemText, Violation
-from plimsoll.formats.openai_chat.codec import ANY_BLOCKS, ROLES, objects_in
+from plimsoll.formats.openai_chat.codec import ROLES, objects_in
 from plimsoll.formats.rules import RULES
-from plimsoll.formats.wire import kind_of
+from plimsoll.formats.wire import ANY_BLOCKS, kind_of
 from plimsoll.light.regex import regex
 from plimsoll.message import Wire
 
@@ -65,7 +65,7 @@ def validate(wires: Sequence[Wire], *, system: SystemText = None, tools: Sequenc
 
 
 def has_any_blocks(wire: Wire) -> bool:
-    """True if the blocks of the message are another's concern (see ANY_BLOCKS), and there are some."""
+    """True if the blocks of the message are another's concern (see AnyBlocks), and there are some."""
     content = wire.get("content")
     named = wire.get(ANY_BLOCKS) is True and wire.get("role") != "function"
     return named and isinstance(content, list) and bool(content)
