@@ -64,10 +64,28 @@ _TAG = regex(r"</?[\w-]{1,40}>")
 _TITLE = regex(
     r"#{1,6}\s[^.。\n]{1,60}|【[^\n]{1,60}|[^.。\n]{1,60}(?:[:：][*\",]*|\*\*)|\"?\w{1,40}\":\s?\[|</?[\w-]{1,40}>"
 )
-_ASKS = regex(r"\b(?:requests?|asked|asks|constraints?|instructions?)(?![^\W_])|请求|要求|约束|指令")
-"""A title with one of these stands above what the user asked for."""
+_ASK_WORD = regex(r"\b(?:requests?|asked|asks|constraints?|instructions?)(?![^\W_])|请求|要求|约束|指令")
+_WHICH = (
+    r"[\W\d_]*(?:(?:the|all|any|and|or|what|was|were|has|have|been|users?(?:['’]s)?|your|our|open|primary(?!\skey)|main|key"
+    r"|original|initial|first|last|latest|recent|newest|new|current|active|pending|outstanding|remaining|other|further"
+    r"|additional|explicit|stated|specified|imposed|given|direct|standing|hard|strict|critical|important|specific|general"
+    r"|goals?|intents?|tasks?|decisions?|preferences?|requirements?|rules|context|requests?|constraints?|instructions?)[\W\d_]+)*"
+)
+_OF_WHICH = (
+    r"(?![^\W_]|-\w|\s(?!(?:and|or|so\sfar|to\sdate|until|in\sorder|made|given|still|verbatim|list|history)\b)[^\W\d_])"
+)
+_WHICH_ZH = (
+    r"[\W\d_一二三四五六七八九十]*(?:用户|主要|全部|所有|当前|关键|原始|最初|最新|未完成|待办|明确"
+    r"|重要|核心|其他|目标|偏好|需求|决定|的|与|和|及)*"
+)
+_OF_WHICH_ZH = r"(?:[与和及、]|列表|清单|条件|记录|汇总|事项|[^\w\s]|\s*$)"
+_ASKS = regex(
+    rf"{_WHICH}(?:(?:requests?|constraints?|instructions?){_OF_WHICH}|ask(?:ed|s)\b)|{_WHICH_ZH}(?:请求|要求|约束|指令){_OF_WHICH_ZH}"
+    r"|.{0,40}(?:\busers?\s(?:\w{1,12}\s){0,2}ask(?:ed|s)\b|\b(?:request|constraint|instruction)s?\s(?:\w{1,12}\s)?(?:by|from|of)\s(?:the\s)?user)"
+)
+"""A title with one of these stands above what the user asked for. A pull request, or a constraint of a database, is none."""
 
-_LISTS_REQUESTS = regex(r"\b(?:user_)?requests?\b[^:：]{0,20}[:：]")
+_LISTS_REQUESTS = regex(rf"{_WHICH}requests?{_OF_WHICH}[^:：]{{0,20}}[:：]")
 _ASKED_TERMS_MIN = 3
 
 _ATTRIBUTED = regex(
@@ -108,9 +126,9 @@ def grounded(prose: str, conversation: Grounds) -> tuple[str, int]:
         words = _TAG.sub("", _MARKUP.sub("", line, count=1))
         is_title = _TITLE.fullmatch(words.strip() or line.strip()) is not None
         if is_title:
-            is_request = _ASKS.search(line.casefold()) is not None and not line.lstrip().startswith("</")
-        is_listed = not is_title and (is_request or _LISTS_REQUESTS.search(line.casefold()) is not None)
-        if is_listed and judges_requests and _is_unspoken(words, conversation, _ASKED_TERMS_MIN):
+            is_request = _ASKS.match(line.casefold()) is not None and not line.lstrip().startswith("</")
+        is_listed = not is_title and (is_request or _LISTS_REQUESTS.match(line.casefold()) is not None)
+        if is_listed and judges_requests and _is_unheard_of(words, conversation):
             count += 1
             continue
         kept, struck = _grounded_line(
@@ -191,10 +209,16 @@ def _is_unspoken(text: str, conversation: Grounds, terms_min: int) -> bool:
     return len(needed) >= terms_min and spoken < len(needed) * _ATTRIBUTED_SHARE_MIN
 
 
+def _is_unheard_of(request: str, conversation: Grounds) -> bool:
+    """Whether a request in a list is in the words of neither user nor assistant, nor wholly in those of tools."""
+    needed = terms(request.casefold()) - _CUE_TERMS
+    return _is_unspoken(request, conversation, _ASKED_TERMS_MIN) and not all(map(conversation.mentions, needed))
+
+
 def _speaks_alike(prose: str, conversation: Grounds) -> bool:
     """Whether prose and conversation are in one language, by the short words of both, or by CJK characters."""
     folded = prose.casefold()
-    if _ATTRIBUTED.search(folded) is None and _ASKS.search(folded) is None:
+    if _ATTRIBUTED.search(folded) is None and _ASK_WORD.search(folded) is None:
         return False
     if CJK.search(folded):
         return any(CJK.search(text) for text in conversation.spoken)

@@ -123,6 +123,16 @@ def test_endless_runs_are_read_once(unit: str) -> None:
     assert condensed(left, tokens_max=40, counter=Quarters()).startswith("The user asked")
 
 
+@pytest.mark.parametrize(
+    "unit", ["user' ", "user's ", "the ", "requests ", "requests, ", "- ", "用户的", "requests by "]
+)
+def test_a_title_without_an_end_is_read_once(unit: str) -> None:
+    """Whether it is one of requests is asked from its start, in one way only."""
+    line = unit * 20_000
+    prose = f"The user asked to fix src/export/invoice.py.\n{line}x\n{line}:"
+    assert cpu_s(left_of, prose) < 2
+
+
 @pytest.mark.parametrize("unit", ["a", "-", "a-b", "字", "aé"])
 def test_a_run_without_an_end_is_searched_once_for_files(unit: str) -> None:
     """In the whole conversation, whoever wrote it."""

@@ -583,6 +583,50 @@ def test_a_request_that_nobody_made_is_struck_from_a_list_of_requests() -> None:
 @pytest.mark.parametrize(
     "title",
     [
+        "## User requests", "## Requests", "**Open requests:**", "Requests so far:", "1. Primary request and intent:",
+        "What the user asked for:", "## Constraints & preferences", "User's explicit instructions:", "Instructions from the user:",
+        "- **User requests (verbatim, in order)**", "Key constraints:", "<requests>", "用户请求：", "## 主要请求与意图", "二、约束条件：",
+    ],
+)  # fmt: skip
+def test_what_the_user_never_said_is_struck_below_a_title_of_requests(title: str) -> None:
+    """With `user`, or with the bare word and what says which of them are meant."""
+    case = CASES["operations"]
+    prose = (
+        f"User asked about nightly_etl.\n{case.summary}\n{title}\n- Paint the boardroom walls purple before Christmas"
+    )
+    grounds = Grounds([case.spoken, case.printed], [case.spoken, "好的。"])
+    assert grounded(prose, grounds)[1] == 1
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "## Open pull requests", "Merge requests:", "HTTP requests:", "Failed requests:", "## Database constraints",
+        "Primary key constraints:", "Requests per second:", "Request handling:", "Lookup of pull requests:", "**CPU instructions**",
+        "## 拉取请求", "HTTP请求：", "数据库约束：", "## 请求延迟",
+    ],
+)  # fmt: skip
+def test_other_requests_are_not_the_users(title: str) -> None:
+    """Of a server, a database or a forge; the words below are a tool's, or the model's own."""
+    case = CASES["operations"]
+    prose = f"User asked about nightly_etl.\n{case.summary}\n{title}\n- middleware caching upgrade of django sessions"
+    assert grounded(prose, case.grounds) == (prose, 0)
+    line = f"{case.summary}\n{title.strip('#* :：')} list: adds exponential backoff jitter to webhook retries"
+    assert grounded(f"User asked about nightly_etl.\n{line}", case.grounds)[1] == 0
+
+
+def test_a_line_in_the_words_of_a_tool_stays_below_a_title_of_requests() -> None:
+    """All of them: with a word that nobody used it goes."""
+    case = CASES["operations"]
+    grounds = Grounds([case.spoken, "adds exponential backoff jitter to webhook retries"], [case.spoken])
+    prose = f"{case.summary}\n## Open requests\n- exponential backoff jitter of webhook retries"
+    assert grounded(prose, grounds) == (prose, 0)
+    assert grounded(prose.replace("backoff", "ballroom"), grounds)[1] == 1
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
         "# User requests in order", "- **User requests (verbatim, chronological)**", "2. Primary user request and intent:",
         "| 2 | User requests: |", "> ## User demands, newest last", "<item>1. What the user wants overall:</item>",
         '  "user_requests_chronologically": [', '"1. Primary request and intent:",',
