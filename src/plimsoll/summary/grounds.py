@@ -21,7 +21,12 @@ _SIZE = regex(r"~?(?:eur|usd|gbp|chf|cny|rmb|jpy|inr|cad|aud)?(\d[\d,]*\d)[a-z]{
 _SERIAL = regex(r"(#|[a-z ]+ |.*[a-z]{2}[-_](?:\d{1,9}[-_])?|.*/)(?!20[0-4]\d$)(\d{2,})")
 """A name that ends with a number. A year is none."""
 
-_DATED = regex(r"\d{4}-\d\d-\d\d(?:t\d\d)?|v?(\d+\.\d+\.)\d+(?:\.\d+)?")
+_DAY = regex(r"\d{4}-\d\d-\d\d(?:t\d\d)?")
+_DOTTED = regex(r"v?(?:(\d+\.\d+\.)\d+|\d+(?:\.\d+){3})")
+_SERIES = regex(r"(?<!\d)(?<!\d\.)(?:\d+\.){2}")
+_ADDRESS = regex(r"(?<!\d)(?<!\d\.)(?:\d+\.){3}\d+")
+"""Of a version two numbers are asked, of an address four."""
+
 _SHORT_DATE = regex(r"[0-3]?\d\.[01]?\d\.\d\d")
 _MAIL = regex(r"[\w.+-]+@[\w.-]+\.[a-z]{2,}")
 _FILE = regex(
@@ -83,6 +88,14 @@ class Grounds:
         return frozenset(day.toordinal() for day in days_in(self._folded))
 
     @cached_property
+    def _series(self) -> frozenset[str]:
+        return frozenset(_SERIES.findall(self._folded))
+
+    @cached_property
+    def _addresses(self) -> frozenset[str]:
+        return frozenset(_ADDRESS.findall(self._folded))
+
+    @cached_property
     def _files(self) -> frozenset[str]:
         """The names of files without their suffixes."""
         return frozenset(name.rsplit(".", 1)[0] for name in _FILE.findall(self._folded))
@@ -98,12 +111,14 @@ class Grounds:
         statement.
         """
         own = claim.casefold().strip(".-_")
+        if version := _DOTTED.fullmatch(own):
+            return self._holds_dotted(own, version[1])
         if own in self._folded or _KNOWN.fullmatch(own):
             return True
         if size := _SIZE.fullmatch(own):
             return len(size[1]) < _DIGITS_MIN or self._holds_number(size[1], beside)
-        if dated := _DATED.fullmatch(own):
-            return self._holds_version(own, dated[1]) if dated[1] else self._holds_day(own)
+        if _DAY.fullmatch(own):
+            return self._holds_day(own)
         squeezed = _BETWEEN_WORDS.sub("", own)
         if len(squeezed) >= _SQUEEZED_CHARS_MIN and squeezed.removesuffix("s") in self._squeezed:
             return True
@@ -117,8 +132,10 @@ class Grounds:
             number, beside
         )
 
-    def _holds_version(self, own: str, series: str) -> bool:
-        return series in self._folded or _SHORT_DATE.fullmatch(own) is not None
+    def _holds_dotted(self, own: str, series: str | None) -> bool:
+        if series is None:
+            return own.removeprefix("v") in self._addresses
+        return series in self._series or _SHORT_DATE.fullmatch(own) is not None
 
     def _holds_day(self, own: str) -> bool:
         day = day_in(own)

@@ -56,6 +56,20 @@ def test_what_is_said_in_other_words_stays(prose: str) -> None:
     assert left_of(prose) == prose
 
 
+@pytest.mark.parametrize(
+    ("claim", "is_held"),
+    [
+        ("192.168.1.5", True), ("192.168.1.77", False), ("192.168.1.55", False), ("92.168.1.5", False), ("10.0.0.99", False),
+        ("1.4.2.7", True), ("1.4.2.8", False), ("13.11.2", True), ("13.11.4", True), ("3.11.9", False), ("110.0.3", True),
+        ("10.0.9", False), ("11.2.0", False), ("v2.7.9", True), ("v2.8.0", False), ("v12.7.3", False),
+    ],
+)  # fmt: skip
+def test_an_address_is_asked_as_a_whole_and_a_version_by_its_series(claim: str, is_held: bool) -> None:
+    """A series begins where its number begins: 3.11 is not in 13.11."""
+    said = "The host is 192.168.1.5, with build 13.11.2 of 110.0.3; firmware 1.4.2.7, tagged v2.7.4."
+    assert Grounds([said], [said]).holds(claim) is is_held
+
+
 def test_only_the_claim_goes_where_its_statement_says_more() -> None:
     """Beside a claim that holds, and where nothing else would be left."""
     assert left_of("Changed src/export/invoice.py, src/ghost.py.") == "Changed src/export/invoice.py, …."
