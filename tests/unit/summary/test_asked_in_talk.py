@@ -8,7 +8,7 @@ from plimsoll.formats.registry import decode_all
 from plimsoll.summary.excerpt import excerpt
 from plimsoll.summary.labels import ENGLISH
 from plimsoll.summary.ledger import Ledger, extend
-from plimsoll.summary.ledger.requests import asks, instruction_in
+from plimsoll.summary.ledger.requests import asks, insists, instruction_in
 from plimsoll.summary.sections import requests
 
 
@@ -107,3 +107,49 @@ def test_what_an_answer_limits_is_no_instruction(text: str, *, is_instruction: b
 def test_what_never_was_is_no_order(clause: str, *, is_order: bool) -> None:
     """The same words begin orders and answers; an order goes on with what is to be done."""
     assert bool(instruction_in(clause)) == is_order
+
+
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        ("请假三天", "请假设端口空闲"),
+        ("请客吃饭", "请客户端先登录"),
+        ("请了两天假", "请了解这个模块"),
+        ("已经请过他们了", "请过滤重复的行"),
+        ("请个阿姨帮忙", "请个别处理"),
+        ("请人打扫", "请人工核对"),
+    ],
+)
+def test_words_that_begin_like_those_of_hiring_and_leave_are_requests(told: str, asked: str) -> None:
+    """The next character decides whether somebody asks for leave, treats guests or hires, or asks the reader."""
+    assert not asks(told)
+    assert asks(asked)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Never shred the drafts.",
+        "Never unnamed columns in a table.",
+        "Never inlined styles, please.",
+        "Always signed tags on releases.",
+    ],
+)
+def test_a_word_in_ed_in_an_order_says_how_things_are(text: str) -> None:
+    """In front of several things; and a few infinitives end so."""
+    assert insists(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Never loved cats.",
+        "Always wanted to try it.",
+        "You never answered mails.",
+        "never painted it",
+        "Never heard of it.",
+    ],
+)
+def test_what_was_never_done_is_told(text: str) -> None:
+    """By the past of a verb."""
+    assert not insists(text)

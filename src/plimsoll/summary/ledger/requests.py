@@ -34,7 +34,8 @@ _ASKS_EN = regex(
 _ASKS_ZH = regex(
     led(
         {
-            "请": "(?<![我他她们申邀聘]请)(?![假客了过个人])",
+            "请": "(?<![我他她们申邀聘]请)"
+            "(?!假(?![设定装如])|客(?![户服])|了(?![解结])|过(?![滤目来去一审])|个(?!别)|人(?![工事力员]))",
             "帮": "我",
             "麻": "烦",
             "给": r"(?:(?<=\A给)|(?<=[，。！？,!?\s你再先就]给))我",
@@ -46,11 +47,20 @@ _ASKS_ZH = regex(
         }
     )
 )
-_NOT_TOLD = (
-    r"(?=,? \w)(?! (?:\w+[^e\W]ed(?<!embed)|got|had|been|was|were|did|told|went|came|said|saw|knew|heard|met|felt|took|made|gave"
-    r"|found|lost|thought)\b)"
+_ENDS_IN_ED = r" \w+[^e\W]ed\b(?<!embed)(?<!shred)"
+_OF_LIFE = (
+    r"(?<=used)|(?<=hated|liked|lived|loved|owned|tried)|(?<=cooked|needed|played|wanted|worked)"
+    r"|(?<=enjoyed|visited|watched)"
 )
-"""What stands behind an order's `never`: a word, and none of the past, which tells: "never got an answer"."""
+_THINGS = r" (?!(?:always|sometimes|afterwards|towards|theirs|yours)\b)\w{2,}[^isu\W]s\b"
+_NOT_TOLD = (
+    rf"(?=,? \w)(?!{_ENDS_IN_ED}(?:{_OF_LIFE}|(?!{_THINGS})))(?!(?<=you never){_ENDS_IN_ED})"
+    r"(?! (?:got|had|been|was|were|did|told|went|came|said|saw|knew|heard|met|felt|took|made|gave|found|lost|thought)\b)"
+)
+"""What stands behind an order's `never`: a word, and none of the past, which tells: "never got an answer".
+
+A word in -ed in front of several things says how they are: "never unsigned commits"; unless it says what one did with them in life.
+"""
 
 _INSISTS = regex(
     r"(?:(?:please|and|but|also|so|just|you|请|你|您|也|但|但是|并且|而且|另外|同时)[,，]?\s?)*"
