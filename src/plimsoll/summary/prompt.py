@@ -35,15 +35,22 @@ _LINE_CHARS_MAX = 2_000
 """Maximum length of a line in a tool call or result."""
 
 _CODED = r"(?:[A-Za-z0-9+/_=-]|%[23][BDFbdf]|\\/)"
+_CODED_LINE_CHARS_MIN = 38
 _ENCODED = regex(
-    rf"{_CODED}{{200,}}|(?:{_CODED}{{38,199}}(?:\\{{1,4}}[nr]|[\s>\"']|(?<=[\s\"'])\+){{1,12}}){{3,}}"
+    rf"{_CODED}{{200,}}|(?:{_CODED}{{{_CODED_LINE_CHARS_MIN},199}}(?:\\{{1,4}}[nr]|[\s>\"']|(?<=[\s\"'])\+){{1,12}}){{3,}}"
     rf"(?:(?=[A-Za-z+/]{{0,60}}[0-9=]){_CODED}{{1,199}})?"
 )
 """Base64 and similar encodings, which a summary cannot use: on one line, or on several, also indented, quoted and escaped."""
 
+_LINE_END = regex(r"\\{1,4}[nr]|[\s>\"']")
 _UNBROKEN = regex(rf"{_CODED}+")
-_ENCODED_DIGITS_SHARE_MIN, _ENCODED_CAPITALS_SHARE_MIN, _HEX_DIGITS_SHARE_MIN = 0.05, 0.15, 0.3
-"""Lines with fewer of them are names of folders and the like."""
+_NAME = regex(
+    r"(?:0x)?(?:[0-9a-fA-F]{32}|[0-9a-fA-F]{40}|[0-9a-fA-F]{64}|[0-9a-fA-F]{96}|[0-9a-fA-F]{128})|.*\d[/-]\d.*"
+)
+"""A hash, or a key with a date or number in parts. Lists of them are no encoded data."""
+
+_DIGITS_SHARE_MIN, _LETTERS_SHARE_MIN = 0.05, 0.15
+"""Lines with fewer digits, capitals or small letters are names of folders and the like."""
 
 _SAMPLE_CHARS = 20_000
 _SAMPLE_MESSAGES = 200
@@ -221,11 +228,18 @@ def _with_short_lines(text: str) -> str:
 
 def _placeholder(found: re.Match[str]) -> str:
     text = found[0]
-    digits, capitals = sum(map(str.isdigit, text)), sum(map(str.isupper, text))
-    is_mixed = digits >= len(text) * _ENCODED_DIGITS_SHARE_MIN and capitals >= len(text) * _ENCODED_CAPITALS_SHARE_MIN
-    if _UNBROKEN.fullmatch(text) or is_mixed or digits >= len(text) * _HEX_DIGITS_SHARE_MIN:
+    lines = [line for line in _LINE_END.split(text) if len(line) >= _CODED_LINE_CHARS_MIN]
+    if _UNBROKEN.fullmatch(text) or (not all(map(_NAME.fullmatch, lines)) and _is_encoded(lines)):
         return f"({len(text):,} characters of encoded data)"
     return text
+
+
+def _is_encoded(lines: Sequence[str]) -> bool:
+    """Whether lines have digits among letters of both cases, or, as hexadecimal and base32 data, no other signs at all."""
+    text = "".join(lines)
+    small, capitals, digits = (sum(map(is_one, text)) for is_one in (str.islower, str.isupper, str.isdigit))
+    is_mixed = min(small, capitals) >= len(text) * _LETTERS_SHARE_MIN or text.rstrip("=").isalnum()
+    return is_mixed and digits >= len(text) * _DIGITS_SHARE_MIN
 
 
 def _fenced(text: str) -> str:

@@ -43,13 +43,21 @@ _GUESS = regex(r"\bmust(?:'ve| have| be)\b|必须[有是]|一定[有是]")
 _TEXT_CHARS_MAX = 2_000_000  # bounds the time to clean and count
 _OPENING_CHARS = 240  # longer than every phrase below
 
-_REFUSALS = (
-    "i'm sorry", "i am sorry", "sorry, ", "i apologi", "i can't", "i cannot", "i won't", "i'm unable", "i am unable",
-    "i'm not able", "i am not able", "i do not have", "i don't have", "i must decline", "unfortunately, i", "as an ai",
-    "as a language model", "there is no conversation", "no conversation was provided", "please provide the",
-    "抱歉", "很抱歉", "非常抱歉", "对不起", "我无法", "我不能", "我没有", "作为一个ai", "作为ai", "请提供",
-    "申し訳", "죄송", "lo siento", "désolé", "je suis désolé", "es tut mir leid", "desculpe", "mi dispiace",
-)  # fmt: skip
+_APOLOGY = r"(?:i(?:'m| am)(?: \w+)? sorry|sorry|i apologi[sz]e|my apologies|unfortunately|(?:很|非常)?抱歉|对不起)"
+_REFUSED = regex(
+    rf"(?={_APOLOGY}|i (?:can't|cannot|won't|do not have|don't have)\b|i(?:'m| am) (?:unable|not able)\b|我无法|我不能|我没有)"
+    rf"(?:{_APOLOGY}[.!。！]\s?)?(?:[^;；。！？.!?\n]|[.!?](?=\S)){{0,240}}?"
+    r"(?:(?:n't|not|unable|decline)(?: (?:have (?:the|any) ability|be|able|to|of|any|in a position|programmed|allowed|currently))*"
+    r" (?:assist|help|provid|summar|comply|fulfil|do (?:that|this|so|it)\b|process\w* (?:this|that|your|the request))"
+    r"|(?:n't|not|no|unable)\b[^;.\n]{0,60}\b(?:conversation|transcript|an? summary|(?:this|your) request)"
+    r"|\bbut no\b|can(?:'t|not)[.!]?\Z|\bthis is not possible\b|\bas an ai\b|对话(?!框)"
+    r"|(?:无法|不能|不便|没法)\w{0,6}(?:提供|协助|总结|处理|帮助|这样做))"
+    r"|please provide the (?:\w+ ){0,2}(?:conversation|transcript|messages|text)|请提供\w{0,12}(?:对话|内容|消息)"
+    r"|i must decline|as an ai\b|as a language model|there is no conversation|no conversation was provided|作为一?个?ai"
+    r"|申し訳|죄송|lo siento|(?:je suis )?désolé|es tut mir leid|desculpe|mi dispiace"
+)
+"""An answer whose first sentence, behind an apology of its own, refuses the task. What somebody could not do is a fact."""
+
 _ERRORS = (
     "error:", "error code", "traceback (most recent", "internal server error", "rate limit", "bad gateway",
     "service unavailable", "context length", "context_length_exceeded", "invalid api key", "unauthorized",
@@ -57,18 +65,25 @@ _ERRORS = (
     "新消息：\n<data>",
 )  # fmt: skip
 
-_REASONING = regex(r"\s*<(think|thinking|reasoning|analysis|scratchpad)>(?:.*?</\1>|.*)", re.DOTALL | re.IGNORECASE)
+_REASONING = regex(
+    r"\s*<(think|thinking|reasoning|analysis|scratchpad)>(?:.*?(?<!`)</\1>|.*)", re.DOTALL | re.IGNORECASE
+)
+_REASONED = regex(r"</think>(?<!`</think>)(?:\n\n|(?<=[\n.!?。！？]</think>)(?:\n|\Z))")
+"""The end of reasoning whose start stands in the prompt, as some templates put it."""
+
 _FENCED = regex(r"(`{3,}|~{3,})[^\n`]{0,20}\n((?:(?!\1).*\n)*)\1")
 _LEAD_IN = regex(
-    r"(?:(?:sure|certainly|of course|okay|absolutely)\b|here(?:'s| is)|below is|the following is|i(?:'ve| have) )"
-    r"[^\n]{0,120}\b(?:summary|record|update)[^\n]{0,60}[:.!]\n"
-    r"|(?:好的|当然|以下|下面|这是)[^\n]{0,40}(?:摘要|总结|记录)[^\n]{0,20}[：:。！]\n",
+    r"(?:(?:sure|certainly|of course|okay|absolutely)[,.!] {0,2}i(?:'ve| have) \w+"
+    r"|(?:(?:sure|certainly|of course|okay|absolutely)[,.!] {0,2})?(?:here(?:'s| is)|(?:this|below|the following) is))"
+    r" (?:an?|the|my|your) (?:[\w-]+,? ){0,3}(?:summary|record)"
+    r"(?: (?:of|for|so far|below|as requested)\b[^\n\d`:.]{0,60})?[:.!]\n"
+    r"|(?:(?:好的|当然)[，。！])?(?:以下|下面|这)[是为][^\n\d`，。；：:]{0,20}(?:摘要|总结|记录)[：:。！]\n",
     re.IGNORECASE,
 )
 _ESCAPED = regex(r"\\u([0-9a-fA-F]{4})")
 _LEAD_OUT = regex(
-    r"\n[\s*_>-]{0,4}(?:let me know|feel free|i hope this|would you like me|is there anything|如需|如果需要|请告诉我|希望对)"
-    r"[^\n]{0,200}\Z",
+    r"(?:(?<=\n)|(?<=```)|(?<=~~~))\n[*_]{0,2}(?:let me know (?:if|whether|how|what)|feel free|i hope this|would you like me"
+    r"|is there anything|(?:如需|如果|若)[^\n\d`]{0,60}(?:请告诉我|告知)|请告诉我|希望对)[^\n\d`]{0,200}\Z",
     re.IGNORECASE,
 )
 """What a model says around its summary, in a fence as well."""
@@ -93,10 +108,10 @@ def accept(text: str, *, tokens_max: int, input_tokens: int, counter: TokenCount
     if sum(map(str.isalnum, cleaned)) < 2:
         return Rejection(reason="empty", detail="no words")
     opening = cleaned[:_OPENING_CHARS].casefold().replace("\u2019", "'").lstrip('*_#>"“ ')
-    for reason, phrases in (("refusal", _REFUSALS), ("error_text", _ERRORS)):
-        found = next((phrase for phrase in phrases if opening.startswith(phrase)), None)
-        if found is not None:
-            return Rejection(reason="refusal" if reason == "refusal" else "error_text", detail=found)
+    refused = _REFUSED.match(opening)
+    failed = refused[0] if refused else next((phrase for phrase in _ERRORS if opening.startswith(phrase)), None)
+    if failed is not None:
+        return Rejection(reason="refusal" if refused else "error_text", detail=failed)
     tokens = counter.upper(cleaned)
     if tokens >= input_tokens:
         return Rejection(reason="no_gain", detail=f"{pluralize(tokens, 'token')} for {input_tokens:,}")
@@ -107,9 +122,8 @@ def accept(text: str, *, tokens_max: int, input_tokens: int, counter: TokenCount
 
 def _bare(text: str) -> str:
     """The summary in an answer: without reasoning before it, a fence around it, and words to the reader at both ends."""
-    text = text.rpartition("</think>")[2].strip()
-    found = _REASONING.match(text)
-    text = text[found.end() :].strip() if found else text
+    found = _REASONING.match(text) or _REASONED.search(text)
+    text = text[found.end() :].strip() if found and "<think" not in text[: found.start()] else text
     lead = _LEAD_IN.match(text)
     text = text[lead.end() :].strip() if lead else text
     out = _LEAD_OUT.search(text, max(0, len(text) - _OPENING_CHARS))
