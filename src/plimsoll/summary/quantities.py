@@ -24,15 +24,16 @@ _WORTH: Final = {
     **{word: float(at) for at, word in enumerate(_UNITS)},
     **{word: 10.0 * at for at, word in enumerate(_TENS, 2)},
     **{char: float(at) for at, char in enumerate("零一二三四五六七八九")},
+    "〇": 0.0,
     "两": 2.0,
 }
 _MULTIPLES: Final = {"hundred": 1e2, "十": 10.0, "百": 1e2, **_SCALES}
 _WORD = "|".join(sorted({*_UNITS, *_TENS, "hundred", "thousand", "million", "billion"}, key=len, reverse=True))
 _NUMBER = regex(
     r"(?P<digits>\d[\d,]*(?:\.\d+)?)(?:\s?(?P<scale>k|mn?|bn|thousand|million|billion|[千万亿])(?![a-z]))?"
-    rf"|\b(?P<words>(?:{_WORD})(?:(?:\s|-|\sand\s)(?:{_WORD}))*)\b|(?P<chinese>[零一二两三四五六七八九十百千万亿]{{2,}})"
+    rf"|\b(?P<words>(?:{_WORD})(?:(?:\s|-|(?<=red|and|ion)\sand\s)(?:{_WORD}))*)\b|(?P<chinese>[〇零一二两三四五六七八九十百千万亿]{{2,}})"
 )
-_SPOKEN = regex(rf"{_WORD}|[零一二两三四五六七八九十百千万亿]")
+_SPOKEN = regex(rf"{_WORD}|[〇零一二两三四五六七八九十百千万亿]")
 
 _FACTORS: Final = (1e2, 1e3, 1e6, 1024.0, 1024.0**2)
 """By which two units of a quantity differ: cents, thousandths, and the sizes of data."""
@@ -119,13 +120,22 @@ def _values(folded: str) -> Iterator[float]:
 
 def _spoken(words: str) -> float:
     """The value of a number in English or Chinese words."""
-    total = part = digit = 0.0
+    total = part = digit = before = 0.0
     for word in _SPOKEN.findall(words):
         factor = _MULTIPLES.get(word)
         if factor is None:
-            digit += _WORTH[word]
-        elif factor >= 1e3 and word != "千":
-            total, part, digit = total + (part + digit or 1.0) * factor, 0.0, 0.0
+            digit, before = _followed(digit, before, _WORTH[word]), _WORTH[word]
+            continue
+        if factor >= 1e3 and word != "千":
+            total, part = total + (part + digit or 1.0) * factor, 0.0
         else:
-            part, digit = part + (digit or 1.0) * factor, 0.0
+            part += (digit or 1.0) * factor
+        digit = before = 0.0
     return total + part + digit
+
+
+def _followed(said: float, before: float, worth: float) -> float:
+    """What a word makes of those in front of it: `eighty four` is one pair, `nineteen eighty` two, `二零` two digits."""
+    if before >= 20 and 0 < worth < 10:
+        return said + worth
+    return said * (100 if worth >= 10 else 10) + worth

@@ -647,8 +647,25 @@ def test_a_title_asks_for_nothing(title: str) -> None:
         ("1,350 a month", "16,200", (1350.0, 12.0), True), ("1,350 a month", "16,300", (1350.0,), False),
         ("1,234,567 cents", "1,234,568", (), False), ("1,930,447 rows, 48,112 lost", "1,882,335", (1930447.0, 48112.0), True),
         ("two hundred", "20,000", (), False), ("seventeen", "17,500", (), False),
+        ("1,350 a month", "27,000", (1350.0, 20.0), True), ("1,350 a month", "27,000,000", (1350.0, 20000.0), False),
     ],
 )  # fmt: skip
 def test_a_number_follows_from_others(said: str, number: str, beside: tuple[float, ...], follows: bool) -> None:
     """Rounded, in another unit, in words, as a sum of neighbours, or by the arithmetic that its statement shows."""
     assert Quantities(said).support(number, beside) is follows
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ("二零二四", 2024), ("一九八四年", 1984), ("二〇二四", 2024), ("八五零零七", 85007), ("二十四", 24), ("一百零五", 105), ("两千零二十四", 2024),
+        ("六万五千", 65_000), ("十二", 12), ("一万零五", 10_005), ("nineteen eighty four", 1984),
+        ("nineteen eighty-four", 1984), ("twenty twenty four", 2024), ("eighteen twelve", 1812), ("sixty-five thousand", 65_000),
+        ("twenty four", 24), ("one hundred and five", 105), ("twelve thirty", 1230), ("nineteen hundred", 1900),
+        ("two thousand and twenty four", 2024), ("fifteen hundred and twenty", 1520), ("three hundred and nineteen", 319),
+        ("one two three", 123), ("five five five zero one", 55_501), ("five and six", 5),
+    ],
+)  # fmt: skip
+def test_a_number_in_words_is_read_as_it_is_spoken(said: str, value: float) -> None:
+    """Digit by digit, or in pairs, where no word for ten or a hundred says otherwise."""
+    assert Quantities(said).values[0] == value
