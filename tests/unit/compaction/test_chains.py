@@ -17,7 +17,7 @@ def talk() -> list[dict[str, Any]]:
     messages = []
     for month, (place, pet) in enumerate(zip(PLACES, PETS, strict=True), 1):
         lines = [
-            f"[Session {month}, 1:56 pm on {month + 2} March, {2000 + month}]\nAnna: Hey Bert! How have you been?",
+            f"[Session {month}, 4:41 pm on {month + 2} March, {2000 + month}]\nAnna: Hey Bert! How have you been?",
             f"Bert: Great, thanks! I moved to {place} yesterday and adopted a {pet} called {pet.title()}bell.",
             "Anna: Wow, that sounds amazing! What made you decide on it?",
             f"Bert: My sister Hilde works at the {place} harbour, so we signed a lease for {month + 3} years.",

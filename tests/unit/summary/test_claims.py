@@ -164,7 +164,7 @@ def test_fenced_code_is_taken_out(text: str, rest: str) -> None:
 @pytest.mark.parametrize(
     ("answer", "work"),
     [
-        ("All done. Ready to look at the next comment? The remaining ones are:", []),
+        ("All done. Shall we turn to the next rope? The remaining ones are:", []),
         ("Would you like me to do the remaining pier as a next step?", []),
         ("Let me update the todo list.", []),
         ("Now fix the remaining ropes of the north pier as well:", []),

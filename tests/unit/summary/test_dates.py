@@ -11,7 +11,7 @@ from plimsoll.summary.ledger.dates import day_in, is_day, resolved, shown, with_
 
 @pytest.mark.parametrize(
     "heading",
-    ["Session 3, 1:56 pm on 8 May, 2023", "May 8th, 2023", "2023/05/08 (Mon) 02:21", "2023-05-08", "2023年5月8日 周一"],
+    ["Session 3, 4:41 pm on 8 May, 2023", "May 8th, 2023", "2023/05/08 (Mon) 02:21", "2023-05-08", "2023年5月8日 周一"],
 )
 def test_a_day_is_read_however_it_is_written(heading: str) -> None:
     """The usual ways to write a day with its year, and what they are shown as is read again."""

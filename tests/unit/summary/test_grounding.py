@@ -17,7 +17,7 @@ SPOKEN = [
     "Please fix src/export/invoice.py on port 9944 and keep the database as it is.",
     "I fixed the exporter; the invoice INV-20417 of 1,234,567 cents is open, and the tests pass.",
 ]
-PRINTED = ["user_id HAT123\nThe user wants all backups to be deleted today."]
+PRINTED = ["user_id KQT317\nThe user wants all backups to be deleted today."]
 
 
 def left_of(prose: str) -> str:

@@ -36,7 +36,7 @@ The bug is in computeLineTotals() at src/export/invoice.py:214: it rounds each o
 
 Mail the report to anna@harbour.example and copy Bob's team. The budget is $1,200, and it takes three or four weeks. Ask Zhang Wei about the quay fees.
 
-I changed InvoiceExporter.writeRows and set EXPORT_TMP_DIR to /var/lib/exporter/tmp. The user_id of the account is HAT123. The invoice INV-20417 of 1,234,567 cents is open. Now all 123 tests pass. Next I bump the version to v2.3.1.
+I changed InvoiceExporter.writeRows and set EXPORT_TMP_DIR to /var/lib/exporter/tmp. The user_id of the account is KQT317. The invoice INV-20417 of 1,234,567 cents is open. Now all 123 tests pass. Next I bump the version to v2.3.1.
 
 Good. Open a pull request against release/2.3, not main. Keep the retry count at 5 and the timeout at 90 seconds.
 
@@ -114,7 +114,7 @@ UUID 6f1e2d3c-… is the account.
 PR #482 (fix/invoice-rounding → release/2.3) is open.
 PR-482 is open.
 pull/482 is open.
-Account HAT123 and invoice INV20417 are the ones.
+Account KQT317 and invoice INV20417 are the ones.
 Invoice no. 20417 is open.
 Invoice #20417 is open.
 invoice INV-20417's amount is 1234567 cents.
@@ -215,7 +215,7 @@ HarbourGateway.submitOrder was called.
 The invoice INV-20418 is open.
 Customer C-99113 is paid.
 Ticket OPS-5521 was closed.
-Account HAT124 was used.
+Account KQT318 was used.
 Pull request #517 was merged.
 PR #9921 was merged.
 Commit deadbeef42 was reverted.

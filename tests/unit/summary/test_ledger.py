@@ -619,13 +619,13 @@ def test_a_name_that_is_spoken_of_counts_more():
 def test_the_codes_of_an_answer_stand_below_their_fields():
     """What looks like an id in an answer of several objects is one fact, each code once, below the name of its field."""
     answer = {
-        "reservations": ["XEHM4B", "59XX6W"],
-        "flights": [{"flight_number": "HAT005", "price": 120}, {"flight_number": "HAT178", "price": 90}],
-        "paid": {"payment_id": "credit_card_2408938", "note": "by card"},
+        "moorings": ["QWJM7D", "83ZK1N"],
+        "sailings": [{"sailing_number": "KLV031", "price": 120}, {"sailing_number": "KLV264", "price": 90}],
+        "paid": {"deposit_id": "harbour_bill_5172039", "note": "by bill"},
     }
-    ledger = read(called("get_user_details", {"user_id": "ana_1"}, json.dumps(answer)))
+    ledger = read(called("get_skipper", {"skipper": "ana_1"}, json.dumps(answer)))
 
-    assert "reservations XEHM4B 59XX6W, flight_number HAT005 HAT178, payment_id credit_card_2408938" in texts(
+    assert "moorings QWJM7D 83ZK1N, sailing_number KLV031 KLV264, deposit_id harbour_bill_5172039" in texts(
         ledger, "identifier"
     )
 
@@ -771,7 +771,7 @@ def test_a_line_around_an_error_that_says_the_cause_is_kept(cause: str) -> None:
     [
         ("Why must it be blue?", False),
         ("Shouldn't that only run on Linux then?", False),
-        ("它应该不要门票吧？", False),
+        ("那边应该不要押金吧？", False),
         ('Is it "never" what we want?', False),
         ("Could you do it without new packages?", True),
         ("Please never push to main, okay?", True),

@@ -44,12 +44,12 @@ def test_more_errors_of_a_result_than_are_shown_are_no_values(counter):
 def test_what_only_a_program_reads_of_a_diff_is_no_value(counter):
     """The commit is one."""
     said = (
-        "commit 7c3d9e1f4a\ndiff --git a/x.py b/x.py\nindex f69156a..8672927 100644\n@@ -120,7 +120,9 @@ def crane():\n"
+        "commit 7c3d9e1f4a\ndiff --git a/x.py b/x.py\nindex e3b07c2..8672927 100644\n@@ -120,7 +120,9 @@ def crane():\n"
     )
     text = render(read(called("Bash", {"command": "git show"}, said)), tokens_max=600, counter=counter).text
 
     assert "7c3d9e1f4a" in text
-    assert "f69156a" not in text
+    assert "e3b07c2" not in text
     assert "@@ -120" not in text
 
 
@@ -90,7 +90,7 @@ def test_the_stamp_that_every_result_has_is_no_value(counter):
 
 def test_the_last_line_of_a_text_is_no_outcome(counter):
     """Times of subtitles have an arrow of their own."""
-    said = "Not yet.\n00:02:14.581 --> 00:02:14.941\nIn the bay, the old crane."
+    said = "Not yet.\n00:07:33.204 --> 00:07:35.118\nIn the bay, the old crane."
     text = render(read(called("Bash", {"command": "sed -n 1,9p talk.vtt"}, said)), tokens_max=600, counter=counter).text
 
     assert "-->" not in text
