@@ -148,6 +148,7 @@ def test_a_word_in_ed_in_an_order_says_how_things_are(text: str) -> None:
         "You never answered mails.",
         "never painted it",
         "Never heard of it.",
+        "Never complained afterwards.",
     ],
 )
 def test_what_was_never_done_is_told(text: str) -> None:

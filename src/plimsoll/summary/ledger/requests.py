@@ -52,7 +52,7 @@ _OF_LIFE = (
     r"(?<=used)|(?<=hated|liked|lived|loved|owned|tried)|(?<=cooked|needed|played|wanted|worked)"
     r"|(?<=enjoyed|visited|watched)"
 )
-_THINGS = r" (?!(?:always|sometimes|afterwards|towards|theirs|yours)\b)\w{2,}[^isu\W]s\b"
+_THINGS = r" (?!(?:always|sometimes|afterwards|towards)\b)\w{2,}[^isu\W]s\b"
 _NOT_TOLD = (
     rf"(?=,? \w)(?!{_ENDS_IN_ED}(?:{_OF_LIFE}|(?!{_THINGS})))(?!(?<=you never){_ENDS_IN_ED})"
     r"(?! (?:got|had|been|was|were|did|told|went|came|said|saw|knew|heard|met|felt|took|made|gave|found|lost|thought)\b)"
