@@ -119,7 +119,9 @@ def test_the_requests_own_key_is_a_secret_of_any_form():
 )
 def test_hostile_texts_take_linear_time(piece):
     """Twice the text takes about twice the time."""
-    once, twice = (cpu_s(Redaction(), piece * (size // len(piece))) for size in (200_000, 400_000))
+    once, twice = (
+        min(cpu_s(Redaction(), piece * (size // len(piece))) for _ in range(3)) for size in (200_000, 400_000)
+    )
     assert twice < 3.5 * once + 0.05
 
 
